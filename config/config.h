@@ -59,7 +59,8 @@ struct config_file {
 	uint32_t line; /* where the file is named; 0: nowhere */
 };
 
-/** struct config_names - .n texts in a row, each with its NUL. */
+/** struct config_names - .n texts in a row, each with its NUL. .line: line of the setting in the file; 0: the file has
+ * none. */
 struct config_names {
 	char text[CONFIG_NAMES_BYTES];
 	uint32_t n, line;
@@ -94,11 +95,12 @@ struct config_sources {
 	uint32_t n, line;
 };
 
-/** struct config_ports - ranges from .first to .last, both included. */
+/** struct config_port_range - the ports from .first to .last, both included. */
 struct config_port_range {
 	uint16_t first, last;
 };
 
+/** struct config_ports - .n ranges. .line: line of the setting in the file; 0: the file has none. */
 struct config_ports {
 	struct config_port_range at[CONFIG_PORTS_MAX];
 	uint32_t n, line;
@@ -225,8 +227,9 @@ int config_load(const char *path, struct config **out, FILE *errors) WARN_UNUSED
 
 /**
  * config_check_loops - report routes that lead to their own listener, or to each other in a ring
- * @is_own: whether @host, an address, belongs to this machine; listeners on all addresses are then
- *          reached through it; NULL: only loopback is this machine's, as in config_load()
+ * @is_own: whether @host, an address, belongs to this machine: such an address leads to listeners
+ *          on all addresses; NULL: only loopback addresses belong to this machine, as in
+ *          config_load()
  * @errors: gets one line for each loop, in the form of config_load()
  *
  * Host names are not resolved, except "localhost". Return: the number of loops.

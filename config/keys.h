@@ -13,13 +13,13 @@
 
 enum key_kind {
 	KEY_NUMBER, /* unsigned integer of .size octets, .min to .max, a multiple of .multiple */
-	KEY_BYTES,  /* the same, also as text with K, M or G */
+	KEY_BYTES,  /* as KEY_NUMBER, a number of octets, also as text with K, M or G */
 	KEY_BOOL,
 	KEY_NAME,     /* char[CONFIG_NAME_BYTES]: letters, digits, '.', '_', '-' */
 	KEY_FABRIC,   /* char[CONFIG_FABRIC_BYTES] */
 	KEY_ADDRESS,  /* char[CONFIG_ADDRESS_BYTES] */
-	KEY_HOST,     /* the same, or the name of a host */
-	KEY_HOSTS,    /* struct config_names, as a list of these */
+	KEY_HOST,     /* char[CONFIG_ADDRESS_BYTES]: an address, or the name of a host */
+	KEY_HOSTS,    /* struct config_names, as a list of addresses and names of hosts */
 	KEY_VERSIONS, /* uint8_t mask, as a list of 1, 2 and "2-early" */
 	KEY_VERSION,  /* uint8_t mask, as "auto", "1", "2" or "2-early" */
 	KEY_LEVEL,    /* enum log_level */

@@ -19,7 +19,8 @@ struct auth_problem {
 	const char *remedy;
 };
 
-/** auth_files_load - Return: owned, or NULL and @problem. */
+/** auth_files_load - read the files that @cfg names and make credentials for @role. Return: owned; or
+ * NULL, and @problem is filled. */
 struct hostauth_creds *auth_files_load(enum hostauth_role role, const struct config_hostauth *cfg,
 				       struct auth_problem *problem);
 

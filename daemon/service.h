@@ -27,7 +27,8 @@ struct service {
 /** service_open - connect as the environment says, and remove these variables from it. */
 void service_open(struct service *s);
 
-/** service_watch - feed the watchdog from now on, after each answer of @collector; borrowed. */
+/** service_watch - feed the watchdog from now on, after each answer of @stats_collector, which is
+ * borrowed. */
 void service_watch(struct service *s, struct stats_collector *stats_collector);
 
 /** service_ready - the gateway serves. service_reloading - it serves, and a reload has begun. */
@@ -46,6 +47,7 @@ void service_stopping(const struct service *s, nsec_t within);
 /** service_tick - feed the watchdog if due. Return: when to call again. */
 nsec_t service_tick(struct service *s);
 
+/** service_close - close the socket to the service manager, after the last message. */
 void service_close(struct service *s);
 
 #endif

@@ -5,7 +5,7 @@
 #include "daemon/worker_query.h"
 
 /**
- * collector - the sum of all workers' counters
+ * stats_collector - the sum of all workers' counters
  *
  * One collection runs at a time, and the rate of collections is limited. A request made during a
  * collection gets the next one. Memory is two sets of figures, however many requests wait.

@@ -94,6 +94,7 @@ struct stats_table_process {
 	uint64_t resident_bytes, heap_live, heap_allocs, heap_bytes;
 };
 
+/** stats_table_process - fill @p with the current values. */
 void stats_table_process(struct stats_table_process *p);
 
 #endif

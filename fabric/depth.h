@@ -16,18 +16,18 @@
  */
 struct fabric_depth {
 	uint32_t want;	/* Receives the queue should hold */
-	uint32_t least; /* never fewer */
-	uint32_t most;	/* never more: the queue's size */
+	uint32_t least; /* lower bound of .want */
+	uint32_t most;	/* upper bound of .want: the queue's size */
 	/* messages that all peers together may send: more Receives are of no use */
 	uint32_t promised;
-	uint32_t lowest; /* fewest Receives posted at a time in this period */
-	uint32_t highest;
+	uint32_t lowest;  /* fewest Receives posted at a time in this period */
+	uint32_t highest; /* most Receives posted at a time in this period */
 };
 
 /** fabric_depth_init - for a queue with room for @most; it starts with @least. */
 void fabric_depth_init(struct fabric_depth *d, uint32_t least, uint32_t most);
 
-/** fabric_depth_limit - the limit for a device that reports when fewer Receives are left. */
+/** fabric_depth_limit - number of Receives; a device is to report when fewer are left. */
 uint32_t fabric_depth_limit(const struct fabric_depth *d);
 
 /** fabric_depth_low - the queue fell below its limit. */

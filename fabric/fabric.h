@@ -136,9 +136,9 @@ enum fabric_ev_type {
 	/* a message of .len octets is in the Receive of .cookie; .conn NULL: a shared Receive comes
 	 * back without a message */
 	FABRIC_EV_RECV,
-	FABRIC_EV_SEND, /* completion of a posted Send; READ and WRITE: likewise */
-	FABRIC_EV_READ,
-	FABRIC_EV_WRITE,
+	FABRIC_EV_SEND,	 /* completion of a posted Send */
+	FABRIC_EV_READ,	 /* completion of a posted RDMA Read */
+	FABRIC_EV_WRITE, /* completion of a posted RDMA Write */
 	FABRIC_EV_WITHDRAWN,
 	/* of the stream .handle: .len octets at .at, which belong at .offset in it */
 	FABRIC_EV_PLACED,
@@ -311,7 +311,8 @@ enum { FABRIC_SHARE = 8, FABRIC_READS = 2, FABRIC_SPARE = 4, FABRIC_LAST = 32 };
 
 /* The verbs of the contract. They are thin by intent: a provider is its ops table. */
 
-/** fabric_register - make @len octets at @base usable in operations; pages stay put. */
+/** fabric_register - make @len octets at @base usable in operations until fabric_unregister(); the
+ * memory stays the caller's, and its pages must stay mapped. Return: 0 or ERR_NOMEM. */
 static inline int fabric_register(struct fabric *f, void *base, size_t len)
 {
 	return f->ops->register_memory(f, base, len);
@@ -326,7 +327,9 @@ static inline void fabric_unregister(struct fabric *f, void *base)
 /**
  * fabric_attach - take part in accepting from @l, which several workers' instances may share
  *
- * Incoming connections arrive as FABRIC_EV_REQUEST with @owner.
+ * Incoming connections arrive as FABRIC_EV_REQUEST with @owner. @l is borrowed until
+ * fabric_detach().
+ * Return: 0, or an error: nothing has changed.
  */
 static inline int fabric_attach(struct fabric *f, struct fabric_listener *l, void *owner)
 {
@@ -351,6 +354,8 @@ static inline bool fabric_arriving(const struct fabric *f)
  * @conn: borrowed handle, the provider's until fabric_destroy()
  *
  * Receives may be posted at once, and should be before CONNECTED.
+ * Return: 0, or an error, and then no event follows: ERR_NOMEM; ERR_TOOBIG: private data or depths;
+ *         ERR_LOCAL: this machine is short of descriptors or memory; or another error.
  */
 static inline int fabric_connect(struct fabric *f, const struct fabric_addr *to,
 				 const struct fabric_conn_params *params, void *owner,
@@ -360,13 +365,15 @@ static inline int fabric_connect(struct fabric *f, const struct fabric_addr *to,
 }
 
 /** fabric_prepare - size the queues of an incoming connection so that Receives can be
- * posted before fabric_accept(), which then must be given the same depths. */
+ * posted before fabric_accept(), which then must be given the same depths. Return: 0, ERR_CLOSED,
+ * ERR_NOMEM or ERR_TOOBIG. */
 static inline int fabric_prepare(struct fabric_conn *c, const struct fabric_conn_params *params)
 {
 	return c->fabric->ops->prepare(c, params);
 }
 
-/** fabric_accept - answer FABRIC_EV_REQUEST, after Receives were posted; CONNECTED follows. */
+/** fabric_accept - answer FABRIC_EV_REQUEST, after Receives were posted; CONNECTED follows.
+ * Return: 0, or an error as fabric_prepare(): CONNECTED does not follow. */
 static inline int fabric_accept(struct fabric_conn *c, const struct fabric_conn_params *params,
 				void *owner)
 {
@@ -425,7 +432,7 @@ static inline bool fabric_may_keep(uint32_t kept, uint64_t left, uint32_t most)
 	return kept == 0 || (kept <= left / FABRIC_SHARE && left > most / FABRIC_SPARE);
 }
 
-/** fabric_gave_back - the user is done with the message of a shared Receive; lowers .kept. */
+/** fabric_gave_back - the user no longer needs the message of a shared Receive; lowers .kept. */
 static inline void fabric_gave_back(struct fabric_conn *c)
 {
 	c->kept--;
@@ -516,7 +523,8 @@ static inline bool fabric_send_short(struct fabric_conn *c, const struct fabric_
 	return c->fabric->ops->send_short && c->fabric->ops->send_short(c, sge, nsge, inv_handle);
 }
 
-/** fabric_write - RDMA Write of the gathered octets to @remote (its length is ignored). */
+/** fabric_write - RDMA Write of the gathered octets to @remote (its length is ignored); @sge as in
+ * fabric_send(). Return: 0, ERR_AGAIN when the queue is full, ERR_CLOSED, ERR_TOOBIG. */
 static inline int fabric_write(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
 			       const struct segment *remote, void *cookie)
 {
@@ -561,6 +569,8 @@ static inline int fabric_expose(struct fabric_conn *c, void *addr, uint32_t len,
  *   input is not read (.is_full).
  * - fabric_withdraw() counts as written only octets that PLACED events reported before it. Octets
  *   in the window that were not reported are lost. No PLACED event follows a withdrawal.
+ *
+ * Return: as fabric_expose().
  */
 static inline int fabric_stream(struct fabric_conn *c, const struct fabric_piece *window,
 				uint32_t len, void *cookie, struct segment *seg)
@@ -598,7 +608,7 @@ static inline int fabric_withdraw(struct fabric_conn *c, uint32_t handle, void *
 	return c->fabric->ops->withdraw(c, handle, cookie, written ? written : &unasked);
 }
 
-/** fabric_flush - start everything posted so far, many operations a system call. */
+/** fabric_flush - start everything posted so far, with as few system calls as possible. */
 static inline void fabric_flush(struct fabric *f)
 {
 	f->ops->flush(f);

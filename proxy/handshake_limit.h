@@ -40,6 +40,7 @@ int handshake_limit_init(struct handshake_limit *d, unsigned most, unsigned each
 			 uint64_t seed) WARN_UNUSED;
 void handshake_limit_fini(struct handshake_limit *d);
 
+/** handshake_slot_init - @g has no place and does not wait. */
 void handshake_slot_init(struct handshake_slot *g);
 
 /** handshake_limit_enter - ask for a place for @g, of a peer at @addr. @g has no place and does not wait.
@@ -51,8 +52,8 @@ bool handshake_limit_enter(struct handshake_limit *d, struct handshake_slot *g,
  * handshake_limit_next(). */
 void handshake_limit_leave(struct handshake_limit *d, struct handshake_slot *g);
 
-/** handshake_limit_next - give a free place to the first that may have one. Return: the one that got it, or
- * NULL. */
+/** handshake_limit_next - give a free place to the first waiting handshake that may have one. Return: its
+ * slot, or NULL. */
 struct handshake_slot *handshake_limit_next(struct handshake_limit *d, nsec_t now);
 
 /** handshake_limit_again - @g keeps its place, and its time begins anew. */

@@ -66,7 +66,7 @@ struct route_state {
 	struct proxy_counters count;
 };
 
-/* After a session was refused for want of memory this worker does not accept for so long, so that
+/* After a worker refused a session for lack of memory, it accepts none for this time, in ns, so that
  * other workers do. */
 #define PROXY_NO_ROOM NSEC_PER_SEC
 

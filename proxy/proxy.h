@@ -48,10 +48,10 @@ struct proxy_route {
 	unsigned nunneeded;
 	const struct fabric_net *clients; /* networks whose clients may connect; borrowed */
 	unsigned nclients;		  /* 0: every client may */
-	/* Several routes may share one listener: that of the route which .shares of the others
-	 * points to. The name that a client has proved then chooses its route; so it does on a
-	 * route with .names. Borrowed. */
-	const struct proxy_route *shares; /* NULL: this route has its own listener */
+	/* The route whose listener this route shares; borrowed; NULL: this route has its own
+	 * listener. If several routes share a listener, or a route has .names, the name that a
+	 * client has proved chooses its route. */
+	const struct proxy_route *shares;
 	/* The number that identifies this listener to other gateways (leg/via.h): random; 0: no
 	 * number is sent. */
 	uint32_t id;
@@ -89,8 +89,8 @@ struct session_limits;
 struct proxy_config {
 	const struct proxy_route *routes; /* .nslots of them, or .nroutes: proxy/routes.h */
 	unsigned nroutes;
-	/* Slots for routes, those that a reload adds later included; less than .nroutes:
-	 * .nroutes. */
+	/* Slots for routes, including routes that a reload adds later; a value below .nroutes
+	 * counts as .nroutes. */
 	unsigned nslots;
 	struct fabric **fabrics; /* this worker's instances, borrowed */
 	unsigned nfabrics;
@@ -99,8 +99,8 @@ struct proxy_config {
 	/* Session limits, shared by all relays of the process, borrowed; NULL: the limit is
 	 * .max_sessions of this relay alone. */
 	struct session_limits *session_limits;
-	/* Connections from which no message has come; beyond it the oldest one of the host with
-	 * most of them is closed. 0: .max_sessions. */
+	/* Limit of connections from which no message has come. At the limit the oldest one of the
+	 * host with most of them is closed. 0: .max_sessions. */
 	uint32_t max_setups;
 	uint32_t max_payload; /* largest chunk or message body, octets */
 	/* Longest message that is continued if it could travel in another form; octets. */
@@ -125,8 +125,8 @@ struct proxy_config {
 
 struct proxy;
 
-/** proxy_new - reserves the worker's memory and registers it with every fabric. Return: owned, or
- * NULL (logged). */
+/** proxy_new - reserve the worker's memory and register it with every fabric. @cfg is copied; what
+ * it points to is borrowed until proxy_free(). Return: owned, or NULL (logged). */
 struct proxy *proxy_new(const struct proxy_config *cfg);
 
 /**
@@ -150,7 +150,7 @@ nsec_t proxy_deadline(const struct proxy *p);
 #define PROXY_SETTLE (2 * NSEC_PER_SEC)
 
 /**
- * proxy_yield - stop to accept connections, as far as the fabric can
+ * proxy_yield - stop accepting connections, as far as the fabric can
  *
  * Connections that wait in the listening sockets are left to another process with the same sockets,
  * or end with the sockets. Connections in set-up are completed; when none is left, proxy_drain() is

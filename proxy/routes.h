@@ -20,8 +20,9 @@ enum { PROXY_NO_SLOT = UINT32_MAX };
 
 /**
  * proxy_route_add - add the route in @slot of proxy_config.routes
- * @part:  the range of memory that is its own: one of the routes of the start, that of the route
- *         which it replaces, or any other number for none
+ * @part:  number of the memory range that belongs to the route alone. The ranges are those of the
+ *         routes at start, numbered from 0; a route that replaces another one gets its range. Any
+ *         other number: the route has no range of its own
  * @sides: number of sides with host authentication, of all routes together
  *
  * No client arrives by it before proxy_listen_by(). Return: 0, or ERR_NOMEM and nothing has

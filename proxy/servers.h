@@ -126,8 +126,8 @@ void servers_addr(struct servers *s, unsigned slot, struct fabric_addr *out);
  * servers_opened - the connection to .server is set up
  * @came_up: set if the server was down
  *
- * Return: false: its client was assigned another server meanwhile, which has not failed this
- * session: call servers_choose() again.
+ * Return: true; or false: the client was assigned another server meanwhile, which has not failed
+ * this session: call servers_choose() again.
  */
 bool servers_opened(struct servers *s, struct servers_guest *g, bool *came_up) WARN_UNUSED;
 
@@ -197,7 +197,7 @@ const char *servers_expired(struct servers *s, unsigned i, nsec_t now);
 void servers_found(struct servers *s, unsigned i, const struct fabric_addr *addrs, unsigned n,
 		   nsec_t expires);
 
-/** servers_unfound - the look-up of host @i failed: the result before it is valid until @again. */
+/** servers_unfound - the look-up of host @i failed: the previous result stays valid until @again. */
 void servers_unfound(struct servers *s, unsigned i, nsec_t again);
 
 /** servers_answered - all look-ups requested up to @ticket are done. */
@@ -208,7 +208,8 @@ void servers_answered(struct servers *s, uint64_t ticket);
 /** struct server_figures - nothing but uint64_t; .up and .sessions are states, all others only
  * rise. */
 struct server_figures {
-	uint64_t up, sessions; /* 1: the server is not known to be down */
+	/* .up: 1: the server is not known to be down, else 0; .sessions: sessions with the server */
+	uint64_t up, sessions;
 	uint64_t connects, failures;
 	uint64_t probes, probe_failures;
 };
@@ -220,7 +221,7 @@ struct server_view {
 	struct server_figures figures;
 };
 
-/** struct servers_figures - the same for all servers together. */
+/** struct servers_figures - figures of all servers of a route together; nothing but uint64_t. */
 struct servers_figures {
 	uint64_t servers_up, servers_down;
 	uint64_t moves; /* clients that moved from one server to another */

@@ -4,7 +4,7 @@
 
 #include "proxy/session.h"
 
-/** session_address - what the address of a client decides */
+/** session_address - what the address of a client decides. */
 
 /** session_is_let_in - whether a client at @peer may connect. */
 bool session_is_let_in(const struct route_state *listener, const struct fabric_addr *peer);

@@ -4,7 +4,7 @@
 
 #include "proxy/session.h"
 
-/** session_flow - its Reads and Writes */
+/** session_flow - Reads and Writes outstanding on a leg of a session. */
 
 /**
  * session_posted, session_completed - a Read or Write of @bytes was posted, or the oldest one

@@ -4,7 +4,7 @@
 
 #include "proxy/session.h"
 
-/** session_handshakes - the session's places among handshakes of host authentication */
+/** session_handshakes - a session's places among handshakes of host authentication. */
 
 /* While handshakes wait for a place, those that have one are checked at this interval. */
 #define SESSION_DOORS (NSEC_PER_SEC / 4)

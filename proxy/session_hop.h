@@ -4,7 +4,7 @@
 
 #include "proxy/session.h"
 
-/** session_hop - how far its peers are */
+/** session_hop - the distance of a session's peers. */
 
 /** session_hop_init - the route of @s is known: begin with its configured distances. */
 void session_hop_init(struct session *s);

@@ -8,11 +8,11 @@
 /**
  * session_limits - limits of sessions of the whole process, shared by all workers
  *
- * It limits the number of sessions, the number of sessions of each client host, and the rate at
- * which a host sets them up. A host may set up at once as many sessions as it may have, and after
- * that setups_per_second. Any thread may call session_limits_enter() and session_limits_leave(). They hold a lock for
- * a few look-ups, when a session begins and when it ends; no RPC takes the lock. Nothing is
- * allocated after session_limits_new().
+ * The limits are the number of sessions, the number of sessions of each client host, and the rate
+ * at which a host begins sessions. A host may begin as many sessions at once as it may have, and
+ * after that .setups_per_second. Any thread may call session_limits_enter() and
+ * session_limits_leave(). Both hold a lock for a few look-ups, when a session begins and when it
+ * ends; no RPC takes the lock. Nothing is allocated after session_limits_new().
  */
 struct session_limits_config {
 	uint32_t max_sessions;	    /* at least 1 */
@@ -51,7 +51,7 @@ enum session_limits_answer session_limits_enter(struct session_limits *c,
 void session_limits_leave(struct session_limits *c, struct host *client);
 
 /** CROWD_NO_ROOM - published as the load of a worker without memory for a session: more than any
- * worker has. If all workers publish it they are equal. */
+ * number of sessions. If all workers publish it, none counts as overloaded. */
 #define CROWD_NO_ROOM (UINT32_MAX / 2)
 
 /** session_limits_publish - publish the load of @worker, one of .workers: its sessions, those in set-up

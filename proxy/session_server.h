@@ -4,7 +4,7 @@
 
 #include "proxy/session.h"
 
-/** session_server - which server it is */
+/** session_server - the choice of a session's server. */
 
 /** session_way_new - allocate s->way. Return: 0 or ERR_NOMEM. */
 int session_way_new(struct session *s) WARN_UNUSED;

@@ -4,7 +4,7 @@
 
 #include "proxy/session.h"
 
-/** session_share - which accounts its memory counts for */
+/** session_share - the accounts to which a session's memory is charged. */
 
 /** session_share_client - @s has a new route and holds no memory yet: memory of its client leg is
  * charged to its client's address. */

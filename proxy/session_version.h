@@ -4,7 +4,7 @@
 
 #include "proxy/session.h"
 
-/** session_version - which version the server speaks */
+/** session_version - the version that a session's server speaks. */
 
 /** session_connect_server - open the server leg to the server that s->way names. Return: as
  * leg_connect(). */

@@ -27,7 +27,7 @@ enum snapshot_kind {
 
 /** struct snapshot_want - which sessions; empty fields do not matter. */
 struct snapshot_want {
-	uint64_t id;			 /* 0: any */
+	uint64_t id;			 /* number of the session; 0: any */
 	uint32_t route;			 /* slot, or LOOK_ANY_ROUTE */
 	char route_name[PROXY_NAME_MAX]; /* the route's name, whatever slots its settings had */
 	char client[FABRIC_ADDR_TEXT];	 /* address without port, as limits count clients */

@@ -4,7 +4,7 @@
 
 #include "proxy/internal.h"
 
-/** session_fits - whether @s is one of the sessions that @want asks for. */
+/** session_fits - whether @want selects @s. */
 bool session_fits(const struct session *s, const struct snapshot_want *want);
 
 #endif

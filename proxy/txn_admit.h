@@ -4,7 +4,7 @@
 
 #include "proxy/txn.h"
 
-/** txn_admit - which calls may run */
+/** txn_admit - admission: which calls may start. */
 
 enum txn_verdict {
 	TXN_WAITS,
@@ -46,8 +46,8 @@ void txn_move_call(struct txn *t);
  * it out of their Receives. */
 void txn_move_all(struct session *s, const struct leg *leg);
 
-/** txn_move_reply - the requester does not take the reply of @t yet, which is not formed: copy it
- * out of its Receive likewise. */
+/** txn_move_reply - the requester does not take the reply of @t yet, which is not formed: copy the
+ * reply out of its Receive, if leg_keeps_many() and there is memory. */
 void txn_move_reply(struct txn *t);
 
 /** txn_unqueue - @t ends: give back its place among running transactions, its exposures and its

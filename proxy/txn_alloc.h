@@ -16,17 +16,17 @@ void txn_set_room(struct txn *t);
 /** txn_give_room - takes @t, which is now only a block: cached for @q, or freed. */
 void txn_give_room(struct session_queue *q, struct txn *t);
 
-/** txn_give_spares - free the blocks that @q caches. */
+/** txn_give_spares - free the transaction blocks that @q caches. */
 void txn_give_spares(struct session_queue *q);
 
 /** txn_keep - append @out, a call, to the calls of @q that wait for a block; takes @out->held. */
 void txn_keep(struct session_queue *q, const struct leg_out *out);
 
-/** txn_move_kept - copy all these calls out of their Receives. */
+/** txn_move_kept - copy the calls of @q that wait for a block out of their Receives. */
 void txn_move_kept(struct session_queue *q);
 
 /**
- * txn_take_kept - decode the first of these calls again, and give it a block, @t
+ * txn_take_kept - decode the first call of @q that waits for a block again, and give it a block, @t
  * @aside: set if the call holds no Receive
  *
  * Return: false, and nothing happened, if it cannot have a block.
@@ -34,7 +34,7 @@ void txn_move_kept(struct session_queue *q);
 bool txn_take_kept(struct session_queue *q, struct leg_out *out, struct txn **t,
 		   bool *aside) WARN_UNUSED;
 
-/** txn_drop_kept - the session ends: drop these calls. */
+/** txn_drop_kept - the session ends: drop the calls of @q that wait for a block. */
 void txn_drop_kept(struct session_queue *q);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "proxy/txn.h"
 
-/** txn_call - its call */
+/** txn_call - steps of a transaction's call. */
 
 /** txn_call - a call arrived on @req; takes @out->held. */
 void txn_call(struct session *s, struct leg *req, struct leg_out *out);

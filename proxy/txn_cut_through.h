@@ -27,14 +27,14 @@ void txn_placed(struct txn *t, const struct leg_out *out);
  * leg. */
 void txn_pass_on(struct txn *t);
 
-/** txn_passed - one of these Writes completed. */
+/** txn_passed - a Write that txn_pass_on() posted completed. */
 void txn_passed(struct txn *t);
 
 /** txn_pass_waits - the present step of @t has to wait: until all that came is posted, or until
  * Writes under way complete. */
 bool txn_pass_waits(const struct txn *t);
 
-/** txn_pass_no_more - the window is withdrawn: drop what is not posted. */
+/** txn_pass_no_more - the window is withdrawn: drop the octets that are not posted yet. */
 void txn_pass_no_more(struct txn *t);
 
 /** txn_pass_next - post what fits on @leg for the transactions in its .passers, in order. Return:

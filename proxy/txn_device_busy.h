@@ -14,7 +14,8 @@
  */
 bool txn_short(struct txn *t) WARN_UNUSED;
 
-/** txn_short_call - likewise, and the call of @t is put on the list. */
+/** txn_short_call - as txn_short(), and the call of @t is put on the session's list. Return: as
+ * txn_short(). */
 bool txn_short_call(struct txn *t) WARN_UNUSED;
 
 #endif

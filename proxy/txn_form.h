@@ -4,7 +4,7 @@
 
 #include "proxy/txn.h"
 
-/** txn_form - its messages */
+/** txn_form - forming the messages of a transaction. */
 
 /** txn_call_body_len - octets of the call's payload stream, whether it has been read yet or not. */
 size_t txn_call_body_len(const struct txn *t);

@@ -4,12 +4,12 @@
 
 #include "proxy/txn.h"
 
-/** txn_memory - its regions */
+/** txn_memory - the memory regions of a transaction. */
 
 /** txn_need - octets of blocks, and number of exposures, that the regions of @t need. */
 size_t txn_need(const struct txn *t, unsigned *exposures);
 
-/** txn_is_large - whether one of these regions needs a block above SESSION_LARGE. */
+/** txn_is_large - whether a region of @t needs a block above SESSION_LARGE. */
 bool txn_is_large(const struct txn *t);
 
 /** txn_take - take all regions, or none. Return: 0 or ERR_AGAIN. */
@@ -22,8 +22,8 @@ void txn_give(struct txn *t);
  * memory reserved for them. */
 void txn_adopt_sent(struct txn *t);
 
-/** txn_cut - add the segments of @whole to the open @chunk of t->out; @like as below. Return: 0
- * or ERR_TOOBIG. */
+/** txn_cut - add the segments of @whole to the open @chunk of t->out; @like as in txn_expose().
+ * Return: 0 or ERR_TOOBIG. */
 int txn_cut(struct txn *t, const struct segment *whole, const struct rpc_chunk *like,
 	    struct rpc_chunk *chunk) WARN_UNUSED;
 
@@ -31,6 +31,8 @@ int txn_cut(struct txn *t, const struct segment *whole, const struct rpc_chunk *
  * txn_expose - expose one region to the responder, as a chunk of t->out without Position, in
  * segments that the responder takes
  * @like: the Write chunk of t->in that it stands for, or NULL
+ *
+ * Return: 0, ERR_TOOBIG, or as fabric_expose().
  */
 int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned access,
 	       const struct rpc_chunk *like, struct rpc_chunk *chunk) WARN_UNUSED;

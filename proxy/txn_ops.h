@@ -4,7 +4,7 @@
 
 #include "proxy/txn.h"
 
-/** txn_ops - its Reads and Writes */
+/** txn_ops - the RDMA Reads and Writes of a transaction. */
 
 /** txn_ops_begin - queue @t for the Reads (TXN_PULL) or Writes (TXN_PUSH) that it needs. Return:
  * whether all are posted; else txn_ops_next() says when they are. */

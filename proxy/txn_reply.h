@@ -4,7 +4,7 @@
 
 #include "proxy/txn.h"
 
-/** txn_reply - its answer */
+/** txn_reply - steps of a transaction's answer. */
 
 /** txn_reply - a reply arrived on @rsp; takes @out->held. */
 void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out);

@@ -4,7 +4,7 @@
 
 #include "proxy/txn.h"
 
-/** txn_step - from one step to the next */
+/** txn_step - a transaction goes from one step to the next. */
 
 /** txn_sent - @tx, a message of @t, was sent or flushed. */
 void txn_sent(struct txn *t, const struct leg_tx *tx);

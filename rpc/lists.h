@@ -23,8 +23,8 @@ int rpc_lists_get(struct xdr_in *x, struct rpc_msg *m) WARN_UNUSED;
 
 /**
  * rpc_lists_inline - check a message whose payload stream @body follows the lists
- * @m:         its dir becomes that of the RPC message
- * @dir_known: set to true then; otherwise unchanged
+ * @m:         its .dir becomes that of the RPC message
+ * @dir_known: set to true when .dir was set; otherwise unchanged
  *
  * Return: 0; ERR_SHORT: no room for an RPC header; ERR_XDR: no RPC message with m->xid, or the
  *         lists cannot be those of such a message.
@@ -35,7 +35,7 @@ int rpc_lists_inline(struct rpc_msg *m, struct view body, bool *dir_known) WARN_
  * rpc_lists_external - check a message without a payload stream behind the lists
  * @m:         the body of a call is its Position-Zero Read chunk; a message without one is a reply,
  *             whose body is the Reply chunk
- * @dir_known: as above
+ * @dir_known: as in rpc_lists_inline()
  *
  * Return: 0 or ERR_XDR.
  */

@@ -12,9 +12,9 @@
  * A decoded message points into the receive buffer and owns nothing.
  */
 
-/* Hard maxima, checked before any arithmetic or copy. Linux sends up to 16
- * segments a header; 192 are more than 4096 octets of header can carry as read
- * segments (6 words each), so the cap never decides before the inline threshold. */
+/* Hard maxima, checked before any arithmetic or copy. Linux sends up to 16 segments in a header.
+ * A header of 4096 octets has room for fewer than 192 Read segments (6 words each), so the inline
+ * threshold limits the number of segments before RPC_MAX_SEGMENTS does. */
 enum {
 	RPC_MAX_SEGMENTS = 256,
 	RPC_MAX_CHUNKS = 32,
@@ -50,10 +50,11 @@ struct rpc_wish {
 	enum rpc_way way;
 	uint32_t least; /* Calls: shorter items stay in the payload stream; octets */
 	uint32_t most;
-	/* Calls: it is about items that result from this part of the unreduced payload stream */
+	/* Calls: the wish is for items that result from this part of the unreduced payload stream;
+	 * octets */
 	uint32_t begin, end;
 	uint32_t position; /* Replies: position in the unreduced payload stream; 0: not known */
-	uint32_t length;   /* Replies, TOO_SHORT: octets that stayed in it */
+	uint32_t length;   /* Replies, TOO_SHORT: octets that stayed in the payload stream */
 };
 
 struct rpc_msg {
@@ -114,8 +115,9 @@ static inline void rpc_msg_reset(struct rpc_msg *m, uint32_t xid, enum rpc_dir d
 	m->inv_handle = m->gathered = m->reserved = 0;
 }
 
-/** rpc_msg_placed - where the data of @c are that came with @m; NULL: they did not. @c is a Read
- * chunk of the Call @m or a Write chunk of the Reply @m. */
+/** rpc_msg_placed - the data of @c, if they came in the same Send as @m; borrowed, valid as long as
+ * the views of @m. NULL: they did not come so. @c is a Read chunk of the Call @m or a Write chunk
+ * of the Reply @m. */
 static inline const uint8_t *rpc_msg_placed(const struct rpc_msg *m, const struct rpc_chunk *c)
 {
 	return m->nplaced && c->length && c->count == 0 ? m->placed[c->first].data : NULL;

@@ -31,7 +31,8 @@ enum rpc_reverse { RPC_REV_NONE, RPC_REV_SIMPLE, RPC_REV_CONT, RPC_REV_GENL };
 struct rpc_params {
 	enum rpc_role role;
 	uint32_t recv_bytes; /* size of each posted Receive, or of its first piece */
-	uint32_t bulk_bytes; /* size of its second piece, for data that come with a Call; 0: none */
+	uint32_t
+		bulk_bytes; /* size of a Receive's second piece, for data that come with a Call; 0: none */
 	/* .bulk_bytes of the peer, where the version cannot announce it */
 	uint32_t peer_bulk_bytes;
 	uint32_t
@@ -74,8 +75,8 @@ enum rpc_rx_kind {
 	/* A message of the round-trip extension, of direction .group_dir and XID .xid: more Sends
 	 * follow, and this one's Receive has to be kept. */
 	RPC_RX_HELD,
-	/* The last Send of such a message: call gather() with .remaining octets of memory to
-	 * complete it. */
+	/* The last Send of a message whose earlier Sends were RPC_RX_HELD: call gather() with
+	 * .remaining octets of memory to complete the message. */
 	RPC_RX_GROUP,
 	RPC_RX_ERROR, /* the peer reports .error about .xid */
 	/* v2 initiator: the peer speaks only .error.a to .error.b. Start again on this connection
@@ -276,21 +277,23 @@ struct rpc_transport_ops {
 	int (*report)(struct rpc_transport *t, uint32_t xid, enum rpc_dir dir,
 		      const struct rpc_error *e);
 
-	/** set_credits - keep @credits Receives for the peer from now on; not above
-	 * the number really posted. */
+	/** set_credits - the user keeps @credits Receives posted for the peer from now on; @credits
+	 * is at most the number posted. */
 	void (*set_credits)(struct rpc_transport *t, uint32_t credits);
 
-	/** call_credits - forward calls (initiator) or reverse calls (acceptor) the peer
-	 * lets us have in flight altogether; what may be promised onward. */
+	/** call_credits - number of calls that the peer lets this end have in flight: forward calls
+	 * of an initiator, reverse calls of an acceptor. The gateway may grant its other peer as
+	 * many. */
 	uint32_t (*call_credits)(const struct rpc_transport *t);
 
 	/**
-	 * sends - Sends that a message may take now (@most false), or if it may wait for credits;
-	 * NULL where messages are not continued
+	 * sends - number of Sends that a message may take: with the credits there are now (@most
+	 * false), or if the message may wait for credits (@most true). NULL if the version does
+	 * not continue messages
 	 */
 	uint32_t (*sends)(const struct rpc_transport *t, bool most);
 
-	/** window - how credits stand; NULL where they are calls in flight. */
+	/** window - fill @w with the state of credits; NULL if credits are calls in flight. */
 	void (*window)(const struct rpc_transport *t, struct rpc_window *w);
 
 	/** unsent - a message was withdrawn before it was sent, perhaps after encode() returned
@@ -302,15 +305,15 @@ struct rpc_transport_ops {
 	void (*no_more)(struct rpc_transport *t);
 
 	/**
-	 * forget - a call of ours, @xid, is given up without an answer
+	 * forget - a call of this end, @xid, is abandoned: no answer is awaited any more
 	 *
-	 * In version 1 it keeps its credit until it is answered. A later answer is dropped and
-	 * counted (.late), as long as .late of the transport knows the call.
+	 * In version 1 the call keeps its credit until it is answered. A later answer is dropped
+	 * and counted (.count.late), as long as .late of the transport has the call.
 	 */
 	void (*forget)(struct rpc_transport *t, uint32_t xid);
 
-	/** cut - the waiting call @xid of ours got a truncated answer (.cut of recv()): its
-	 * credit is free. NULL if no message is reported so. */
+	/** cut - the call @xid of this end, which waits for an answer, got a truncated one (.cut of
+	 * struct rpc_rx): its credit is free. NULL if the version reports no message so. */
 	void (*cut)(struct rpc_transport *t, uint32_t xid);
 
 	/**
@@ -321,7 +324,8 @@ struct rpc_transport_ops {
 	 */
 	bool (*settle)(struct rpc_transport *t);
 
-	/** unanswered - a call of the peer was given up: it gets neither a reply nor a report. */
+	/** unanswered - this end has abandoned a call of the peer: it sends neither a reply nor an
+	 * error report. */
 	void (*unanswered)(struct rpc_transport *t);
 };
 

@@ -15,11 +15,12 @@ int v2_conn_queue_report(struct v2_conn *c, uint32_t xid, uint32_t vers,
  * ERR_PROTO: the connection ends. */
 int v2_answer(struct v2_conn *c, const struct v2_hdr *h, uint32_t xid, const struct rpc_error *e);
 
-/** v2_answer_code - the same about @h itself, with an error @code that has no arguments. */
+/** v2_answer_code - v2_answer() to the message of @h, with an error @code that has no arguments.
+ * Return: as v2_answer(). */
 int v2_answer_code(struct v2_conn *c, const struct v2_hdr *h, enum rpc_error_code code);
 
-/** v2_answer_fault - answer with a Report Error: @fault of transmission @bad; @lead: the group
- * that led to it, or NULL. */
+/** v2_answer_fault - answer the message of @h with a Report Error: @fault of transmission @bad;
+ * @lead: the group that led to the fault, or NULL. Return: as v2_answer(). */
 int v2_answer_fault(struct v2_conn *c, const struct v2_hdr *h, const struct rtr_fault *fault,
 		    const struct rtr_id *bad, const struct rtr_id *lead);
 

@@ -11,13 +11,13 @@
  *
  * struct v2_conn carries the values and keeps their order. It does not interpret them.
  *
- * While the verdict is GOING the connection sends only what comes from here, and accepts only
- * CONNPROPs, GRANTs and ERRORs.
+ * While the verdict is GOING the connection sends only messages that v2_auth_ops.next() provides,
+ * and accepts only CONNPROPs, GRANTs and ERRORs.
  */
 enum v2_auth_verdict {
 	V2_AUTH_GOING,
 	V2_AUTH_DONE,
-	V2_AUTH_ABSENT, /* the peer does not support it */
+	V2_AUTH_ABSENT, /* the peer does not support host authentication */
 	V2_AUTH_FAILED, /* the messages that next() still has are sent, then the connection ends */
 };
 
@@ -34,8 +34,9 @@ struct v2_auth_ops {
 	/* A CONNPROP message arrived: the whole message, and its header. */
 	enum v2_auth_verdict (*recv)(struct v2_auth *auth, struct view message,
 				     const struct v2_hdr *h);
-	/* Another message came, which means that the peer does not support it. Return: whether that
-	 * is possible at this point; the verdict is ABSENT then. */
+	/* A message other than CONNPROP came, which means that the peer does not support host
+	 * authentication. Return: whether that is possible at this point; the verdict is ABSENT
+	 * then. */
 	bool (*absent)(struct v2_auth *auth);
 	/* The next value to send, in at most @room octets; with properties 1 to 5 in the same
 	 * message, @properties octets less. Return: whether there is one. */
@@ -48,8 +49,8 @@ struct v2_auth_ops {
 
 struct v2_auth {
 	const struct v2_auth_ops *ops;
-	bool required;	/* ABSENT ends the connection */
-	bool is_absent; /* the connection ended because of that */
+	bool required;	/* the verdict ABSENT ends the connection */
+	bool is_absent; /* the connection ended because of the verdict ABSENT */
 	/* FAILED because of a message that is no CONNPROP: the reason in words; otherwise NULL */
 	const char *why;
 	enum v2_auth_verdict verdict;

@@ -22,16 +22,16 @@ int v2_get_writes(struct v2_parse *p, struct rpc_msg *m);
 /** v2_get_write_chunk - an optional Write chunk into @c; @present: whether there is one. */
 int v2_get_write_chunk(struct v2_parse *p, struct rpc_msg *m, struct rpc_chunk *c, bool *present);
 
-/** v2_has_handle - whether @handle is one of the header's (section 6.5). */
+/** v2_has_handle - whether a segment of @m, the decoded header, has @handle (section 6.5). */
 bool v2_has_handle(const struct rpc_msg *m, uint32_t handle);
 
-/** v2_put_* - write the same lists. */
+/** v2_put_* - append the lists of @m, or the chunk @c, to @x; lack of room shows in the cursor. */
 void v2_put_read_chunk(struct xdr_out *x, const struct rpc_msg *m, const struct rpc_chunk *c);
 void v2_put_reads(struct xdr_out *x, const struct rpc_msg *m);
 void v2_put_writes(struct xdr_out *x, const struct rpc_msg *m);
 void v2_put_write_chunk(struct xdr_out *x, const struct rpc_msg *m, const struct rpc_chunk *c);
 
-/** v2_*_len - octets the lists take, their terminating words included. */
+/** v2_*_len - octets that the encoded lists of @m take, their terminating words included. */
 size_t v2_reads_len(const struct rpc_msg *m);
 size_t v2_writes_len(const struct rpc_msg *m);
 

@@ -60,13 +60,14 @@ struct v2_rtr_peer {
 	struct rtr_structure structure;
 };
 
-/** struct v2_sent - a message of ours that was not simply inline; kept from its first Send on. */
+/** struct v2_sent - a message that this end sent in another form than INLINE; kept from its first
+ * Send on. */
 struct v2_sent {
 	uint32_t xid;
 	uint32_t bytes; /* octets of payload stream */
 	uint32_t after; /* messages sent, of all kinds, when its last Send was */
 	uint16_t parts; /* number of its Sends */
-	uint16_t told;	/* ERR_INVAL_HTYPEs received about its parts */
+	uint16_t told;	/* number of ERR_INVAL_HTYPEs received about its parts */
 	uint16_t stale; /* reports still expected about parts of the form before this one */
 	uint8_t htype;	/* low octet of the type, which is unique among the types kept here */
 	bool answered;

@@ -35,7 +35,8 @@ struct v2_cont {
  * 7.1.4: discard all messages with an XID that matches the failing message. A message that begins
  * anew is not one of these: an EXTERNAL type, or a payload stream that begins as an RPC message of
  * this XID does (protocol decision 86). Such a message, and the part that would have been the last,
- * end the dropping, so that the XID can be used again.
+ * end the dropping, so that the XID can be used again. The function then removes the entry from
+ * .drops.
  */
 bool v2_cont_is_dropped(struct v2_cont *c, const struct v2_type *type, uint32_t xid,
 			struct view payload);

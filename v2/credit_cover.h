@@ -7,11 +7,12 @@
 /**
  * credit_cover - when a message of several Sends may begin: enum rpc_cover
  *
- * State:  a message takes several Sends, and fewer credits are there.
+ * State:  a message takes several Sends, and this end has fewer credits.
  * Danger: a receiver may answer anything but a further part with RDMA2_ERR_INVAL_CONT (sections
  *         6.3.6 and 6.3.9), a GRANT as well, so nothing of ours comes between the parts. Two ends
  *         that both begin with too few credits wait for each other's GRANTs for ever.
- * Rule:   the message begins only when the credits for all its Sends are there.
+ * Rule:   the message begins only when this end has the credits for all its Sends.
+ * Pinned: tests/session/test_credits.c:what_credits_do_not_cover_is_not_taken_for_sent
  */
 
 /** v2_credit_cover_sends - number of Sends that @m takes; @octets: length of its header and payload

@@ -4,8 +4,9 @@
 
 #include "v2/header.h"
 
-/** Rows of the header type table: the six types that convey RPC messages
- * (sections 6.3.5 to 6.3.10). */
+/** Rows of the header type table (struct v2_type): the six types that convey RPC messages
+ * (sections 6.3.5 to 6.3.10). Decoders return 0, or an error with p->fault set; lack of room for an
+ * encoder shows in the cursor. */
 int v2_call_external_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m);
 int v2_call_inline_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m);
 int v2_reply_external_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m);
@@ -21,7 +22,7 @@ void v2_middle_encode(struct xdr_out *x, const struct v2_hdr *h, const struct rp
 /** v2_msg_htype - the type of @m's only or last Send: EXTERNAL with a body chunk, else INLINE. */
 uint32_t v2_msg_htype(const struct rpc_msg *m);
 
-/** v2_msg_header_len - octets of the header of that Send. */
+/** v2_msg_header_len - octets of the header of @m's only or last Send. */
 size_t v2_msg_header_len(const struct rpc_msg *m);
 
 /** Octets of the header of a MIDDLE message: the prefix and rdma_remaining. */

@@ -68,8 +68,8 @@ static inline bool v2_rtr_is_extended(const struct rpc_msg *m)
 	return m->nplaced || m->nwishes;
 }
 
-/** v2_rtr_form - transmission @number of the Transmit Request or Response for @m. Return: 0, or
- * ERR_TOOBIG: the peer does not take this form. */
+/** v2_rtr_form - fill @r and @send with transmission @number of the Transmit Request or Response
+ * for @m. Return: 0, or ERR_TOOBIG: the peer does not take this form. */
 int v2_rtr_form(const struct v2_conn *c, const struct rpc_msg *m, uint32_t number,
 		struct rtr_msg *r, struct rtr_send *send) WARN_UNUSED;
 

@@ -20,8 +20,8 @@ int v2_versions_other(struct v2_conn *c, const struct v2_hdr *h) WARN_UNUSED;
  */
 bool v2_versions_is_verdict(struct v2_conn *c, struct v2_hdr *h, struct view in);
 
-/** v2_versions_verdict - process that message: it ends this state machine, as @rx reports.
- * Return: 0, or an error: close. */
+/** v2_versions_verdict - process a message for which v2_versions_is_verdict() is true: it ends this
+ * state machine, and @rx gets the result. Return: 0, or an error: close the connection. */
 int v2_versions_verdict(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx) WARN_UNUSED;
 
 #endif

@@ -26,7 +26,7 @@ struct control_config {
 	struct inherit *inherit; /* sockets that were passed to this process */
 	struct loop *loop;
 	struct worker_queries *worker_queries;
-	unsigned nworkers; /* number of workers behind .inquiries */
+	unsigned nworkers; /* number of workers behind .worker_queries */
 	struct stats_collector *stats_collector;
 	/** Current state of the process beside the figures. */
 	struct tell_process (*process)(void *arg);

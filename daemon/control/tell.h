@@ -17,6 +17,8 @@ struct tell_process {
 	nsec_t uptime;
 };
 
+/** tell_status, tell_route, tell_session, tell_reload, tell_call - the object of one line of the answer
+ * (rpcrdma-gwctl(8), --json); @i: slot of the route. Return: owned, or NULL without memory. */
 struct json_object *tell_status(const struct tell_process *p, const struct stats_table *f);
 struct json_object *tell_route(const struct tell_process *p, const struct stats_table *f,
 			       unsigned i);

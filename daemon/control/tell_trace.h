@@ -13,6 +13,7 @@ struct tell_clock {
 	nsec_t relay, day;
 };
 
+/** tell_rpc - the object of one finished RPC. */
 struct json_object *tell_rpc(const struct tell_clock *c, const struct trace_rpc *r);
 
 /** tell_message - @octets are the first @len octets of the message. */

@@ -24,7 +24,7 @@ struct tracers {
 	unsigned nworkers;
 };
 
-/** tracers_init - @inquiries, borrowed, has @nworkers workers. */
+/** tracers_init - set up @all; @worker_queries, borrowed, has @nworkers workers. */
 void tracers_init(struct tracers *all, struct worker_queries *worker_queries, unsigned nworkers);
 
 /** tracers_fini - no worker may be answering an inquiry. */

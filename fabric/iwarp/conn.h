@@ -4,7 +4,7 @@
 
 #include "fabric/iwarp/iwarp_internal.h"
 
-/** conn - connections of an instance */
+/** conn - connections of an instance: memory, state, deadlines. */
 
 /** iwarp_conn_new - a connection in @state on @fd (taken, also on failure); NULL without memory. */
 struct iwarp_conn *iwarp_conn_new(struct iwarp *iw, int fd, enum iwarp_state state, void *owner);

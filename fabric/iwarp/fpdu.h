@@ -18,7 +18,7 @@ enum {
 	FPDU_CRC_BYTES = 4,
 	FPDU_OVERHEAD = FPDU_LEN_BYTES + FPDU_CRC_BYTES,
 	FPDU_TRAILER_MAX = 3 + FPDU_CRC_BYTES,
-	FPDU_MAX = 65536,   /* larger ones gain nothing and do not fit the length field */
+	FPDU_MAX = 65536,   /* the length field has no room for larger FPDUs */
 	FPDU_MIN_MAX = 128, /* RFC 5044 appendix A.3: an EMSS below this is not used */
 };
 

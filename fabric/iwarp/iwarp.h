@@ -9,8 +9,8 @@
 struct iwarp_config {
 	bool crc;		   /* ask for CRC32c (default true); used when either side asks */
 	uint32_t setup_timeout_ms; /* TCP connect and MPA exchange; default 10000 */
-	/* the peer takes no octets that are due, or shows no sign of life, for so long; default
-	 * 30000 */
+	/* the connection ends if for this time the peer acknowledges none of the octets sent to it,
+	 * or sends nothing and does not answer keepalives; default 30000 */
 	uint32_t stall_timeout_ms;
 	uint16_t ird, ord; /* read depth offered; default 32 */
 	uint32_t
@@ -29,7 +29,7 @@ struct iwarp_counters {
 	/* tagged payload octets that were copied instead of read in place; nearly 0 in steady
 	 * state */
 	uint64_t copied_bytes;
-	/* looks at connections that wait because their user holds too many Receives */
+	/* number of looks at connections that wait because their user holds too many Receives */
 	uint64_t sated_looks;
 	uint64_t receive_waits; /* messages that waited for a shared Receive */
 	uint64_t crc_errors, terminates_sent, terminates_received, setup_failures;

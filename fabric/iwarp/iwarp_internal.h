@@ -66,9 +66,11 @@ struct iwarp {
 	struct list favoured; /* connections that have a turn at the last Receives: lines.c */
 	/* how many have a turn, and the messages that they may send together */
 	uint32_t favoured_count, favoured_recvs;
+	/* lines.c: a round is one look at each connection that waits */
 	struct {
-		uint32_t number;
-		/* ranks seen in this round, and in the round before: one bit each */
+		uint32_t number; /* of this round */
+		/* priorities (ranks of lines.c) seen in this round and in the round before, one bit
+		 * each */
 		uint8_t ranks, before;
 		uint32_t looks;	 /* looks since a rank other than the first had a turn */
 		uint32_t others; /* turns of ranks other than the first */

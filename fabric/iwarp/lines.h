@@ -20,7 +20,7 @@ void lines_gave_back(struct fabric_conn *c);
  * again; looks at a limited number. */
 void lines_look(struct iwarp *iw);
 
-/** lines_turn - the same with each flush, for a few connections. */
+/** lines_turn - lines_look() for a few connections; call with each flush. */
 void lines_turn(struct iwarp *iw);
 
 #endif

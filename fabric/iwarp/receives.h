@@ -6,6 +6,8 @@
 
 /** receives - Receives that all connections share */
 
+/** receives_share, receives_unshare, receives_wanted, receives_post - share_receives, unshare_receives,
+ * receives_wanted and post_shared of struct fabric_ops. */
 int receives_share(struct fabric *f, uint32_t len) WARN_UNUSED;
 void receives_unshare(struct fabric *f);
 uint32_t receives_wanted(const struct fabric *f);

@@ -4,10 +4,14 @@
 
 #include "fabric/iwarp/iwarp_internal.h"
 
-/** setup - until the stream is open */
+/** setup - a connection from its TCP connection to the open stream. */
 
+/** setup_ready, setup_expired - callbacks of struct iwarp_wake while .state is below IWARP_OPEN: the
+ * socket has @events, or .deadline has passed. */
 void setup_ready(struct iwarp_conn *c, unsigned events);
 void setup_expired(struct iwarp_conn *c);
+
+/** setup_connect, setup_accept, setup_reject - connect, accept and reject of struct fabric_ops. */
 int setup_connect(struct fabric *f, const struct fabric_addr *to,
 		  const struct fabric_conn_params *params, void *owner,
 		  struct fabric_conn **conn) WARN_UNUSED;

@@ -4,8 +4,13 @@
 
 #include "fabric/iwarp/iwarp_internal.h"
 
+/** sock_options - set the options of a connection's socket: no delay, keepalive, and the time-outs of @cfg; failures are ignored. */
 void sock_options(int fd, const struct iwarp_config *cfg);
+
+/** sock_addresses - fill .local and .peer of @c from the socket. */
 void sock_addresses(int fd, struct fabric_conn *c);
+
+/** sock_emss - the effective maximum segment size of the TCP connection, octets. */
 uint32_t sock_emss(int fd);
 
 /**

@@ -4,15 +4,22 @@
 
 #include "fabric/iwarp/iwarp_internal.h"
 
-/** stream - from the open stream on */
+/** stream - a connection from its open stream to its end. */
 
+/** stream_open - the set-up of @c is complete: IWARP_OPEN begins, and CONNECTED is due. */
 void stream_open(struct iwarp_conn *c);
+
+/** stream_ready, stream_expired - callbacks of struct iwarp_wake from IWARP_OPEN on: the socket has
+ * @events, or .deadline has passed. */
 void stream_ready(struct iwarp_conn *c, unsigned events);
 void stream_expired(struct iwarp_conn *c);
 
 /** stream_stalled - checks the progress of a message that the peer began a while ago; ends the
  * connection without any. */
 void stream_stalled(struct iwarp_conn *c);
+
+/** stream_read, stream_write - move octets from the socket to the queue pair, or from the queue pair to
+ * the socket, until one of them blocks or the connection's share of the turn is used up. */
 void stream_read(struct iwarp_conn *c);
 
 /** stream_rest - @c continues at the end of a flush (stream_go_on()). */
@@ -32,6 +39,8 @@ void stream_resume(struct iwarp_conn *c);
 void stream_probe(struct timer *timer, nsec_t now);
 
 void stream_write(struct iwarp_conn *c);
+
+/** stream_disconnect - begin an orderly end: IWARP_CLOSING. */
 void stream_disconnect(struct iwarp_conn *c);
 
 #endif

@@ -4,10 +4,13 @@
 
 #include "fabric/mem/internal.h"
 
+/** mem_conn_new - a connection of @f. Return: owned by @f, or NULL without memory. */
 struct mem_conn *mem_conn_new(struct mem_fabric *f, void *owner);
+
+/** mem_conn_queues - allocate the queues of @c, once. Return: 0 or ERR_NOMEM. */
 int mem_conn_queues(struct mem_conn *c, const struct fabric_conn_params *params);
 
-/** mem_conn_end - the end of one side; may free @c, when its user never heard of it. */
+/** mem_conn_end - end one side; frees @c if its user has never got it in an event. */
 void mem_conn_end(struct mem_conn *c, int status, const char *why);
 
 /** mem_conn_breach - @c's peer broke the protocol: both ends end. */
@@ -26,6 +29,7 @@ void mem_conn_bye_arrives(struct mem_conn *c);
 /** mem_conn_tell_end - queue all completions that are left, and DISCONNECTED behind them. */
 void mem_conn_tell_end(struct mem_conn *c);
 
+/** mem_disconnect, mem_destroy - disconnect and destroy of struct fabric_ops. */
 void mem_disconnect(struct fabric_conn *base);
 void mem_destroy(struct fabric_conn *base);
 

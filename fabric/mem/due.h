@@ -4,11 +4,14 @@
 
 #include "fabric/mem/internal.h"
 
+/** memnet_random - the next random number of the network's seed. */
 uint64_t memnet_random(struct memnet *net);
 
-/** memnet_fault_hits - count one more in @counter: is it the configured victim of @fault? */
+/** memnet_fault_hits - add one to @counter. Return: whether the fault of the configuration is @fault
+ * and its turn is now. */
 bool memnet_fault_hits(struct memnet *net, enum memnet_fault fault, uint64_t *counter);
 
+/** memnet_due_init - set up @due for @what on @conn; nothing is scheduled yet. */
 void memnet_due_init(struct mem_due *due, struct mem_conn *conn, enum mem_what what);
 
 /** memnet_schedule - make @due happen at @at. */
@@ -23,10 +26,11 @@ nsec_t memnet_soon(struct memnet *net);
 /** memnet_wire - a random time when the wire of @c delivers, not before *@last, which it becomes. */
 nsec_t memnet_wire(struct mem_conn *c, nsec_t *last);
 
-/** memnet_wire_slow - likewise, and not before the other end has had @takes for it, from *@last on. */
+/** memnet_wire_slow - as memnet_wire(), but at the earliest @takes ns after *@last: the time that a
+ * slow end takes. */
 nsec_t memnet_wire_slow(struct mem_conn *c, nsec_t *last, nsec_t takes);
 
-/** memnet_here - likewise, before anything has gone over the wire. */
+/** memnet_here - as memnet_wire(), for something that happens at this end before it uses the wire. */
 nsec_t memnet_here(struct mem_conn *c, nsec_t *last);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "fabric/mem/internal.h"
 
+/** mem_expose to mem_withdraw - expose, stream, went_on and withdraw of struct fabric_ops. */
 int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned access,
 	       struct segment *seg);
 int mem_stream(struct fabric_conn *base, const struct fabric_piece *window, uint32_t len,
@@ -27,7 +28,7 @@ void mem_exposure_release(struct mem_conn *c, struct mem_exposure *e);
 /** mem_exposure_written - the peer placed @len octets at @from. */
 void mem_exposure_written(struct mem_exposure *e, uint32_t from, uint32_t len);
 
-/** mem_exposure_tell - @placed, a PLACED event, is polled as @ev. */
+/** mem_exposure_tell - fabric_poll() returns @placed, a PLACED event, as @ev. */
 void mem_exposure_tell(struct mem_event *placed, struct fabric_event *ev);
 
 /** mem_exposure_streamed - the peer placed a segment of @len octets at @from of a stream. */
@@ -36,7 +37,7 @@ void mem_exposure_streamed(struct mem_conn *c, struct mem_exposure *e, uint32_t 
 /** mem_exposure_unread - a Read of @e was served. */
 void mem_exposure_unread(struct mem_conn *c, struct mem_exposure *e);
 
-/** mem_exposure_fenced - a withdraw's time has come. */
+/** mem_exposure_fenced - the withdrawal @op completes. */
 void mem_exposure_fenced(struct mem_op *op);
 
 #endif

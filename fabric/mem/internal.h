@@ -32,16 +32,16 @@ struct mem_op;
 /** enum mem_what - things that may happen; net.c executes them. */
 enum mem_what {
 	MEM_NOTHING,
-	MEM_REQUEST_ARRIVES, /* at a listener */
-	MEM_ACCEPTED,	     /* the acceptor's side is open */
-	MEM_ANSWER_ARRIVES,  /* so is the initiator's */
-	MEM_BYE_ARRIVES,
-	MEM_END_IS_TOLD,
-	MEM_RESUMES, /* one that waited for a shared Receive */
-	MEM_ARRIVES, /* a Send, Write or Read, at the peer */
-	MEM_COMPLETES,
-	MEM_ANSWERED, /* a Read */
-	MEM_FENCED,   /* an exposure that is withdrawn */
+	MEM_REQUEST_ARRIVES, /* a connection request arrives at a listener */
+	MEM_ACCEPTED,	     /* the acceptor's side opens */
+	MEM_ANSWER_ARRIVES,  /* the initiator's side opens */
+	MEM_BYE_ARRIVES,     /* a disconnect arrives at the peer */
+	MEM_END_IS_TOLD,     /* DISCONNECTED is queued */
+	MEM_RESUMES,	     /* an operation that waited for a shared Receive takes effect */
+	MEM_ARRIVES,	     /* a Send, Write or Read arrives at the peer */
+	MEM_COMPLETES,	     /* a Send or Write completes */
+	MEM_ANSWERED,	     /* the answer to a Read arrives */
+	MEM_FENCED,	     /* the withdrawal of an exposure is complete */
 };
 
 /** struct mem_due - something that happens at .at; on the network's list while it is due. */
@@ -105,7 +105,7 @@ enum mem_state {
 	MEM_REQUESTED,	/* incoming, not accepted yet */
 	MEM_CONNECTING, /* outgoing, or accepted */
 	MEM_OPEN,
-	MEM_ENDED, /* nothing moves; DISCONNECTED is due, queued or was polled */
+	MEM_ENDED, /* nothing is delivered; DISCONNECTED is due, queued or was polled */
 };
 
 struct mem_conn {

@@ -4,6 +4,7 @@
 
 #include "fabric/mem/internal.h"
 
+/** mem_attach to mem_reject - attach, detach, connect, prepare, accept and reject of struct fabric_ops. */
 int mem_attach(struct fabric *base, struct fabric_listener *l, void *owner);
 void mem_detach(struct fabric *base, struct fabric_listener *l);
 int mem_connect(struct fabric *base, const struct fabric_addr *to,

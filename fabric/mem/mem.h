@@ -95,9 +95,9 @@ void memnet_listener_free(struct fabric_listener *l);
 /** memnet_now - virtual time. */
 nsec_t memnet_now(const struct memnet *net);
 
-/** memnet_step - advance to the next thing due (not beyond @until) and do it.
- * Return: 1 something was delivered, 0 nothing left before @until (time is then @until,
- * or unchanged for NSEC_NEVER). */
+/** memnet_step - advance the time to the next thing due, at most to @until, and do it.
+ * Return: 1: something was delivered; 0: nothing is due before @until, and the time is @until, or
+ * unchanged for NSEC_NEVER. */
 int memnet_step(struct memnet *net, nsec_t until);
 
 /** memnet_ops - operations delivered so far: bounds for fault_at. */
@@ -106,8 +106,8 @@ uint64_t memnet_ops(const struct memnet *net);
 /** memnet_watch - @w is called from now on; borrowed. NULL: none. */
 void memnet_watch(struct memnet *net, const struct memnet_watcher *w);
 
-/** memnet_set_far - connections to a listener at @addr that are made from now on take @delay
- * more, each way. Only one address can be far. */
+/** memnet_set_far - operations on connections to a listener at @addr that are made from now on take
+ * @delay ns more, in each direction. Only one address can be far. */
 void memnet_set_far(struct memnet *net, const struct fabric_addr *addr, nsec_t delay);
 
 /** memnet_usage - fills @u. */
@@ -128,8 +128,8 @@ struct memnet_pace {
 	nsec_t answer, answer_octet; /* for Reads that the end answers */
 };
 
-/** memnet_pace - operations that arrive at the end @base, and Reads that it answers, take that
- * time from now on. */
+/** memnet_pace - operations that arrive at the end @base, and Reads that it answers, take the times
+ * of @pace from now on. */
 void memnet_pace(struct fabric_conn *base, const struct memnet_pace *pace);
 
 /** memnet_short - exposures and Reads of @base fail with ERR_AGAIN from @from to @until, as on a

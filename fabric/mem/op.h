@@ -4,16 +4,17 @@
 
 #include "fabric/mem/internal.h"
 
+/** mem_op_init - set up @op, of @c, as a free operation. */
 void mem_op_init(struct mem_conn *c, struct mem_op *op);
 
-/** mem_op_post - @op is the newest of its kind. */
+/** mem_op_post - append @op to the operations posted on @c and to those of its kind. */
 void mem_op_post(struct mem_conn *c, struct mem_op *op, enum mem_kind kind, void *cookie);
 
-/** mem_op_sum - over the octets of a Send or Write. */
+/** mem_op_sum - checksum over the octets of a Send or Write. */
 uint64_t mem_op_sum(const struct mem_op *op);
 
-/** mem_op_guard - the memory that @op fills must not be touched, or (@on false) is the user's
- * again. */
+/** mem_op_guard - with @on, any access to the memory that @op fills is an error; without, the memory
+ * is the user's again. */
 void mem_op_guard(const struct mem_op *op, bool on);
 
 /** mem_op_arm - poison the memory that @op fills, and guard it. */

@@ -4,6 +4,7 @@
 
 #include "fabric/mem/internal.h"
 
+/** mem_post_recv to mem_read - post_recv, post_pieces, send, write and read of struct fabric_ops. */
 int mem_post_recv(struct fabric_conn *base, void *buf, uint32_t len, void *cookie);
 int mem_post_pieces(struct fabric_conn *base, const struct fabric_piece *pieces, unsigned n,
 		    void *cookie);

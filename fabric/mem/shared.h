@@ -4,6 +4,8 @@
 
 #include "fabric/mem/internal.h"
 
+/** mem_share_receives to mem_gave_back - share_receives, unshare_receives, receives_wanted, post_shared
+ * and gave_back of struct fabric_ops. */
 int mem_share_receives(struct fabric *base, uint32_t len);
 void mem_unshare_receives(struct fabric *base);
 uint32_t mem_receives_wanted(const struct fabric *base);
@@ -14,17 +16,19 @@ void mem_gave_back(struct fabric_conn *conn);
  * continue. */
 void mem_shared_flush(struct mem_fabric *f);
 
-/** mem_shared_back - @op finds no room in a stream: it is the first that waits. */
+/** mem_shared_back - @op finds no room in a stream: put it at the head of the operations that wait
+ * at @target. */
 void mem_shared_back(struct mem_conn *target, struct mem_op *op);
 
 /** mem_shared_room - there may be room in a stream of @c, or the stream was withdrawn. */
 void mem_shared_room(struct mem_conn *c);
 
-/** mem_shared_wait - whether @op, arrived at @target, has to wait for a Receive, or behind what waits. */
+/** mem_shared_wait - @op has arrived at @target. Return: whether it has to wait, for a Receive or
+ * behind operations that wait; then it was queued. */
 bool mem_shared_wait(struct mem_conn *target, struct mem_op *op);
 
-/** mem_shared_next - takes the operation out that waited longest of those that can go on, and is for @target.
- * Return: NULL: there is none. */
+/** mem_shared_next - take the operation that has waited longest, of those that can continue, out of
+ * its queue; *@target is set to the connection at which it arrives. Return: NULL: there is none. */
 struct mem_op *mem_shared_next(struct mem_fabric *f, struct mem_conn **target);
 
 /** mem_shared_wake - connections that can continue try again, each over its own wire. */

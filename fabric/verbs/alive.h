@@ -10,6 +10,8 @@ struct verbs;
 
 /** alive_begin - a connection is open: start the checks. */
 void alive_begin(struct verbs *v);
+
+/** alive_tick - probe peers that have been silent since the last check, if the check is due. */
 void alive_tick(struct verbs *v, nsec_t now);
 
 #endif

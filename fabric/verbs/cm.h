@@ -18,12 +18,19 @@ struct vevent;
 
 /** cm - how connections begin: resolving, connect, accept, reject */
 
+/** cm_ready - callback of verbs.watch: process the events of the connection manager. */
 void cm_ready(struct loop_watch *w, unsigned events);
 
 /** cm_next - the next event of @channel. Return: false when there is none. */
 bool cm_next(struct rdma_event_channel *channel, struct vevent *e);
+
+/** cm_handle - process @e, an event about @c. */
 void cm_handle(struct verbs_conn *c, const struct vevent *e);
+
+/** cm_expired - the time for the present step of @c's set-up is over. */
 void cm_expired(struct verbs_conn *c);
+
+/** cm_connect, cm_prepare, cm_accept, cm_reject - those of struct fabric_ops. */
 int cm_connect(struct fabric *f, const struct fabric_addr *to,
 	       const struct fabric_conn_params *params, void *owner,
 	       struct fabric_conn **conn) WARN_UNUSED;

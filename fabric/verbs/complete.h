@@ -23,6 +23,8 @@ void complete_failed(struct verbs_conn *c, const struct ibv_wc *wc, bool is_recv
 
 /** complete_flush - return everything posted. */
 void complete_flush(struct verbs_conn *c);
+
+/** complete_event - fill @ev with the next event of @c. Return: whether there was one. */
 bool complete_event(struct verbs_conn *c, struct fabric_event *ev);
 
 #endif

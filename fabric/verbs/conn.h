@@ -10,6 +10,7 @@ struct verbs_conn;
 
 /** conn - a new connection, and an open one */
 
+/** conn_new - a connection in @state; takes @id, which may be NULL. Return: NULL without memory. */
 struct verbs_conn *conn_new(struct verbs *v, struct rdma_cm_id *id, enum verbs_state state,
 			    void *owner);
 

@@ -8,12 +8,13 @@
 
 struct verbs_dev;
 
-/** context - a device as the process has it */
+/** context - the context of a device, which all workers of the process share. */
 
-/** context_hold - @dev joins those that use its context; its .contexts are all that are open now. */
+/** context_hold - @dev joins the users of its context; its .contexts are all contexts that are open
+ * now. Return: 0 or ERR_NOMEM. */
 int context_hold(struct verbs_dev *dev) WARN_UNUSED;
 
-/** context_release - @dev leaves them; the last one releases a removed device. */
+/** context_release - @dev leaves the users of its context; the last user releases a removed device. */
 void context_release(struct verbs_dev *dev);
 
 /** context_failures - number of failure events of its context. */

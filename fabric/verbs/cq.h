@@ -15,11 +15,14 @@ struct vshare;
 
 /** cq - completion queues */
 
+/** cq_init - set up @q, of @conn or of @share; no queue is made yet. */
 void cq_init(struct vcq *q, struct verbs *v, struct verbs_conn *conn, struct vshare *share);
 
 /** cq_make - make the queue. Workers use the device's completion vectors in turn, because with
  * one vector one CPU would take all interrupts. */
 int cq_make(struct vcq *q, struct verbs_dev *dev, uint32_t depth) WARN_UNUSED;
+
+/** cq_destroy - destroy the queue, if it was made; its events are acknowledged. */
 void cq_destroy(struct vcq *q);
 
 /** cq_poll - up to @most completions. Return: how many. */

@@ -21,13 +21,15 @@ struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context, uint3
 /** device_adopt - the device that @id leads to is open now, so its removal must be noticed.
  * Return: false: it cannot be used, at least not yet. */
 bool device_adopt(struct verbs *v, const struct rdma_cm_id *id) WARN_UNUSED;
+
+/** device_free - takes @dev; closes the device for this instance. */
 void device_free(struct verbs_dev *dev);
 
-/** device_async - read the asynchronous events that are there. */
+/** device_async - read all pending asynchronous events of the device. */
 void device_async(struct verbs_dev *dev);
 
-/** device_put - a connection no longer uses it. On a removed device the last one also frees what
- * the worker has of the device. */
+/** device_put - a connection no longer uses @dev. If the device was removed, the last connection
+ * also frees what the worker has of the device. */
 void device_put(struct verbs_dev *dev);
 
 /** device_refuses - the device did not release memory that peers could reach, even without the

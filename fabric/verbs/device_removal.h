@@ -7,11 +7,13 @@
 struct verbs;
 struct verbs_dev;
 
-/** device_removal - devices that are removed */
+/** device_removal - what happens when a device fails or is removed. */
 
 /** device_removal_lost - @dev failed or was removed: its connections end, its objects are freed with the
  * last. */
 void device_removal_lost(struct verbs_dev *dev);
+
+/** device_removal_tick - check whether the devices in use still exist, if that is due (LOOK_MS). */
 void device_removal_tick(struct verbs *v, nsec_t now);
 
 #endif

@@ -7,7 +7,7 @@
 struct verbs;
 struct verbs_config;
 
-/** device_select - which devices addresses lead to */
+/** device_select - the devices to which configured addresses lead. */
 
 /** device_select_open - open the devices that @cfg->uses lead to, or all. Return: 0, or ERR_IO: none can
  * be used, or one of the requested devices was rejected. */

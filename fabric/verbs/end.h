@@ -12,6 +12,8 @@ void end_finish(struct verbs_conn *c, int status, const char *why);
 
 /** end_by_peer - DISCONNECTED arrived. */
 void end_by_peer(struct verbs_conn *c, int status);
+
+/** end_disconnect, end_destroy - disconnect and destroy of struct fabric_ops. */
 void end_disconnect(struct fabric_conn *fc);
 void end_destroy(struct fabric_conn *fc);
 

@@ -13,7 +13,10 @@ struct verbs_conn;
 
 /** expose - exposed memory */
 
+/** expose_init - allocate the table of @c's exposures. Return: 0 or ERR_NOMEM. */
 int expose_init(struct verbs_conn *c) WARN_UNUSED;
+
+/** expose_add, expose_withdraw - expose and withdraw of struct fabric_ops. */
 int expose_add(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access,
 	       struct segment *seg) WARN_UNUSED;
 int expose_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie,
@@ -26,7 +29,7 @@ bool expose_may_invalidate(struct verbs_conn *c, uint32_t handle);
 /** expose_invalidated - a message of the peer invalidated @handle. */
 void expose_invalidated(struct verbs_conn *c, uint32_t handle);
 
-/** expose_fenced - its local invalidate completed with @status. */
+/** expose_fenced - the local invalidate of the exposure at @index completed with @status. */
 void expose_fenced(struct verbs_conn *c, uint32_t index, int status);
 
 /** expose_end - fence everything; call it before the queue pair is destroyed, and again after it

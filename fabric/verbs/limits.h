@@ -12,18 +12,20 @@ struct verbs_dev;
 /** limits_ask - read the kernel's limits of @dev. Return: 0 or ERR_IO. */
 int limits_ask(struct verbs_dev *dev) WARN_UNUSED;
 
-/** limits_try - try what its user library supports, after its protection domain exists. Return:
- * 0, or ERR_IO: it cannot be used. */
+/** limits_try - try what the user library of @dev supports, after its protection domain exists.
+ * Return: 0, or ERR_IO: the device cannot be used. */
 int limits_try(struct verbs_dev *dev) WARN_UNUSED;
 
 /** limits_inline - octets that a queue pair with @cap can send inline. */
 unsigned limits_inline(const struct ibv_qp_cap *cap);
 
-/** limits_exposures - how it exposes memory, in a word. */
+/** limits_exposures - how the device exposes memory, in a word. */
 const char *limits_exposures(const struct verbs_dev *dev);
 
-/** limits_handles - the scope of its handles, in a word. */
+/** limits_handles - the scope of the device's handles, in a word. */
 const char *limits_handles(const struct verbs_dev *dev);
+
+/** limits_log - log event=verbs.device with what the device offers. */
 void limits_log(const struct verbs_dev *dev);
 
 #endif

@@ -15,6 +15,7 @@ struct verbs_dev;
 
 /** memory - registered memory */
 
+/** memory_register, memory_unregister - register_memory and unregister_memory of struct fabric_ops. */
 int memory_register(struct fabric *f, void *base, size_t len) WARN_UNUSED;
 void memory_unregister(struct fabric *f, void *base);
 

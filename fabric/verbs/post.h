@@ -16,8 +16,9 @@ struct verbs;
 struct verbs_conn;
 struct vop;
 
-/** post - posting */
+/** post - posting operations to send queues and Receives. */
 
+/** post_init, post_fini - allocate and free the store of work requests of @v. Return: 0 or ERR_NOMEM. */
 int post_init(struct verbs *v) WARN_UNUSED;
 void post_fini(struct verbs *v);
 
@@ -35,6 +36,8 @@ void post_held(struct verbs_conn *c, uint32_t index, uint32_t handle, void *cook
 /** post_ask - probe the peer by an RDMA Write of no octets, on a connection with nothing under
  * way. */
 void post_ask(struct verbs_conn *c);
+
+/** post_recv, post_pieces, post_send, post_write, post_read - those of struct fabric_ops. */
 int post_recv(struct fabric_conn *fc, void *buf, uint32_t len, void *cookie) WARN_UNUSED;
 int post_pieces(struct fabric_conn *fc, const struct fabric_piece *pieces, unsigned n,
 		void *cookie) WARN_UNUSED;

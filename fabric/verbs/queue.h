@@ -13,6 +13,8 @@ struct verbs_conn;
 
 /** queue - queue pairs */
 
+/** queue_depths - allocate the records of @c's queues for the depths of @p, once. Return: 0, ERR_TOOBIG
+ * or ERR_NOMEM. */
 int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p) WARN_UNUSED;
 
 /** queue_cost - fabric_conn_bytes(). */
@@ -23,6 +25,8 @@ int queue_make(struct verbs_conn *c) WARN_UNUSED;
 
 /** queue_put_back - give back shared Receives with messages that were not polled. */
 void queue_put_back(struct verbs_conn *c);
+
+/** queue_free - free the memory of @c's queues; the queue pair no longer exists. */
 void queue_free(struct verbs_conn *c);
 
 /** queue_has_room - whether there is room for @n operations of the user's. */

@@ -12,11 +12,15 @@ struct fabric;
 struct fabric_event;
 struct verbs;
 
+/** share_begin, share_end, share_wanted, share_post - share_receives, unshare_receives, receives_wanted
+ * and post_shared of struct fabric_ops. */
 int share_begin(struct fabric *f, uint32_t len) WARN_UNUSED;
 void share_end(struct fabric *f);
 uint32_t share_wanted(const struct fabric *f);
 int share_post(struct fabric *f, void *buf, void *cookie) WARN_UNUSED;
 
+/** share_flush - srq_flush() of all queues of @v. share_tick - check the depth of all queues, if that is
+ * due. */
 void share_flush(struct verbs *v);
 void share_tick(struct verbs *v, nsec_t now);
 

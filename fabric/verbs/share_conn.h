@@ -20,7 +20,8 @@ bool share_leave(struct verbs_conn *c) WARN_UNUSED;
 /** share_find - the connection of the queue pair with that number, or NULL. */
 struct verbs_conn *share_find(const struct vshare *s, uint32_t pair);
 
-/** share_set_timer - as soon as it takes it: how long a peer waits that found no Receive. */
+/** share_set_timer - set how long a peer waits that found no Receive, as soon as @c's queue pair
+ * accepts the setting. */
 void share_set_timer(struct verbs_conn *c);
 
 #endif

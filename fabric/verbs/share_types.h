@@ -32,14 +32,15 @@ struct vshare {
 	struct verbs *v;
 	struct verbs_dev *dev;
 	struct ibv_srq *srq; /* NULL: closed; the Receives that are left come back */
-	struct vcq cq;	     /* for all its Receives, as deep as the queue */
+	struct vcq cq;	     /* completion queue of all its Receives, as deep as .srq */
 	struct vslot *slots;
 	uint32_t size;
 	uint32_t free, pending, back; /* lists of slots */
 	uint32_t npending, nposted, nheld;
 	struct fabric_depth depth;
-	uint32_t armed;		     /* limit that is armed; 0: none */
-	atomic_bool low;	     /* the device reported it, to any thread */
+	uint32_t armed; /* limit that is armed; 0: none */
+	atomic_bool
+		low; /* the device reported that fewer Receives than .armed are left; any thread */
 	atomic_bool failed;	     /* the queue failed, or its completion queue */
 	atomic_bool noted;	     /* an event about one of its queue pairs is noted */
 	struct verbs_conn **buckets; /* connections by queue pair number */

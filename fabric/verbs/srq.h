@@ -23,7 +23,7 @@ void srq_log(const struct verbs_dev *dev);
 /** srq_free_all - free all queues of @v, without events. */
 void srq_free_all(struct verbs *v);
 
-/** srq_missing - how many more Receives it wants and has room for. */
+/** srq_missing - how many more Receives the queue wants and has room for. */
 uint32_t srq_missing(const struct vshare *s);
 
 /** srq_post - add a Receive. Return: 0, or ERR_AGAIN: none is missing. */

@@ -26,15 +26,15 @@ enum verbs_receives {
 
 struct verbs_config {
 	uint32_t setup_timeout_ms; /* for resolving and connecting; default 10000 */
-	/* a disconnect waits so long for what was posted, and as long again for the peer's answer;
-	 * default 5000 */
+	/* a disconnect waits this long, in ms, for posted Sends and Writes, and then as long again
+	 * for the peer's answer; default 5000 */
 	uint32_t linger_ms;
 	/* retries of a message that is not acknowledged; default 6, as Linux */
 	uint8_t retry_count;
 	uint8_t rnr_retry_count; /* retries of a Send that finds no Receive; default 0, as Linux */
-	/* for an address, and again for a route; default 5000, as Linux */
+	/* ms to resolve an address, and then as long again for a route; default 5000, as Linux */
 	uint32_t resolve_timeout_ms;
-	/* interval at which a silent peer is probed (alive.c); default 15000, 0: never */
+	/* interval, in ms, at which a silent peer is probed (alive.c); default 15000, 0: never */
 	uint32_t idle_ms;
 	uint16_t ird, ord; /* read depth offered, cut to what the device has; default 32 */
 	enum verbs_receives receives; /* default AUTO */
@@ -56,9 +56,9 @@ struct verbs_counters {
 	/* calls of ibv_poll_cq, completions returned, wake-ups */
 	uint64_t polls, completions, events;
 	uint64_t setup_failures, breaches, removals;
-	uint64_t asked;		  /* probes of silent peers */
-	uint64_t receives_low;	  /* times that a shared receive queue ran low */
-	uint64_t receives_out;	  /* times that one had no Receive left; further messages waited */
+	uint64_t asked;	       /* probes of silent peers */
+	uint64_t receives_low; /* times that a shared receive queue ran low */
+	uint64_t receives_out; /* times that a queue had no Receive left; further messages waited */
 	uint64_t receives_posted; /* Receives in shared receive queues now */
 };
 
@@ -103,7 +103,8 @@ void verbs_listener_addr(const struct fabric_listener *l, struct fabric_addr *ad
 /** verbs_listener_free - takes @l, detached everywhere. */
 void verbs_listener_free(struct fabric_listener *l);
 
-/** verbs_agreed - of an established connection. Return: 0 or ERR_CLOSED. */
+/** verbs_agreed - fill @agreed with the settings of an established connection. Return: 0 or
+ * ERR_CLOSED. */
 int verbs_agreed(const struct fabric_conn *c, struct verbs_agreed *agreed) WARN_UNUSED;
 
 /** verbs_facts - fills @facts for the device @name. Return: 0, or ERR_IO: @f has no such device. */

@@ -17,6 +17,8 @@ uint64_t device_offset(struct verbs_dev *dev, const void *addr);
 
 /** device_window_get - a free window and, in *@key, the next key to bind it with; NULL: none. */
 struct ibv_mw *device_window_get(struct verbs_dev *dev, uint32_t *key);
+
+/** device_window_put - takes @mw, which is not bound any more: it is free. */
 void device_window_put(struct verbs_dev *dev, struct ibv_mw *mw);
 
 /** device_window_drop - free @mw, even if it is bound. Return: 0: it is freed; ERR_IO: the

@@ -46,7 +46,8 @@ struct leg_config {
 	/* Length of the second piece of each Receive, for data that come with a call (v2); 0:
 	 * none. */
 	uint32_t bulk_bytes;
-	/* The same of the peer's Receives, if its version cannot announce it. */
+	/* Length of the second piece of the peer's Receives, if the peer's version cannot announce
+	 * it. */
 	uint32_t peer_bulk_bytes;
 	uint32_t credits;     /* calls (v1) or messages (v2) the peer may have outstanding */
 	uint32_t rev_credits; /* v1: calls the peer may have outstanding in the reverse direction */
@@ -183,15 +184,16 @@ struct leg {
 	nsec_t setup_end; /* when the time for set-up is over */
 	bool remote_inv;  /* the fabric supports Remote Invalidation of our handles */
 	bool gated;	  /* see leg_is_at_door(); the user sets it after leg_init() */
-	bool held;	  /* see leg_holds_back(); set likewise */
-	/* The leg begins without the host authentication of its configuration; set likewise. */
+	bool held;	  /* see leg_holds_back(); the user sets it after leg_init() */
+	/* The leg begins without the host authentication of its configuration; the user sets it
+	 * after leg_init(). */
 	bool bare;
-	/* The last connection to this server was silent for half of the set-up time; set
-	 * likewise. */
+	/* The last connection to this server was silent for half of the set-up time; the user sets
+	 * it after leg_init(). */
 	bool behind_silence;
 	bool settled; /* leg_tick() opened the leg: READY is due */
-	/* Messages that the fabric copies are given back at once (LEG_OUT_SENT of leg_next());
-	 * set likewise. */
+	/* Messages that the fabric copies are given back at once (LEG_OUT_SENT of leg_next()); the
+	 * user sets it after leg_init(). */
 	bool copies;
 	int close_status; /* why this end closes; reported in LEG_OUT_CLOSED */
 	const char *close_why;
@@ -221,7 +223,7 @@ struct leg {
 	/* The user's list of legs that copy groups, for leg_gather_some(); borrowed; set after
 	 * leg_init(). NULL: each leg copies its group at once, however long that takes. */
 	struct list *gatherers;
-	struct list gathers; /* in that list */
+	struct list gathers; /* in .gatherers; self-linked when not */
 	/* A Receive whose message is a part of a continued message or group, which waits for memory. */
 	struct leg_rbuf *stalled;
 	struct view stalled_part;

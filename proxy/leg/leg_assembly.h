@@ -8,8 +8,8 @@
  * complete: it has no memory yet. */
 void leg_begin_assembly(struct leg *leg, uint32_t total, enum rpc_dir dir);
 
-/** leg_begin_reverse_call - the same for a server's call: it gets its memory now or is refused;
- * the leg never waits for it. */
+/** leg_begin_reverse_call - as leg_begin_assembly(), for a server's call: it gets its memory now or
+ * is refused; the leg never waits for its memory. */
 void leg_begin_reverse_call(struct leg *leg, uint32_t total);
 
 /**
@@ -33,8 +33,8 @@ void leg_give_block(struct leg *leg, void *block);
  * Return: whether it has memory; else the leg waits for leg_resume(). */
 bool leg_take_whole(struct leg *leg);
 
-/** leg_take_whole_unwaited - the same for a server's call, which does not wait. Return: 0, or an
- * error: it was refused. */
+/** leg_take_whole_unwaited - as leg_take_whole(), for a server's call, which does not wait. Return:
+ * 0, or an error: the call was refused. */
 int leg_take_whole_unwaited(struct leg *leg);
 
 #endif

@@ -8,12 +8,12 @@
  * short), ERR_NOMEM. */
 int leg_take_memory(struct leg *leg) WARN_UNUSED;
 
-/** leg_give_memory - give it all back, once the connection is destroyed. */
+/** leg_give_memory - give back what leg_take_memory() took, once the connection is destroyed. */
 void leg_give_memory(struct leg *leg);
 
 /**
- * leg_take_slot, leg_free_slot - a buffer for the header octets of one Send, or NULL if all are in
- * use; and back
+ * leg_take_slot, leg_free_slot - take a buffer for the header octets of one Send, or NULL if all are
+ * in use; give it back
  *
  * leg_borrow_slot() and leg_return_slot() do the same for slots that borrow their buffer.
  */

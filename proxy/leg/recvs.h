@@ -90,10 +90,11 @@ static inline struct recvs *recvs_of(const struct fabric *f)
 /** recvs_fill - post as many as the fabric wants, as far as there is memory. */
 void recvs_fill(struct recvs *r);
 
-/** recvs_arrived - the fabric gave one back, with a message or without: it belongs to the caller. */
+/** recvs_arrived - the fabric gave a Receive back, with a message or without: it belongs to the
+ * caller. */
 void recvs_arrived(struct recvs *r);
 
-/** recvs_take - take one for another use, or NULL. */
+/** recvs_take - take a free Receive for another use. Return: for recvs_put(); or NULL. */
 struct leg_rbuf *recvs_take_of_chunk(struct recvs *r);
 static inline struct leg_rbuf *recvs_take(struct recvs *r)
 {
@@ -120,7 +121,8 @@ static inline void recvs_put(struct recvs *r, struct leg_rbuf *rb)
 	recvs_put_free(r, rb);
 }
 
-/** recvs_tight - few are left: peers should be granted less. @r may be NULL: nothing is shared. */
+/** recvs_tight - whether few Receives are left, so that peers should be granted less. @r may be NULL:
+ * nothing is shared. */
 bool recvs_tight_growing(const struct recvs *r);
 static inline bool recvs_tight(const struct recvs *r)
 {
@@ -152,13 +154,13 @@ static inline uint64_t recvs_left(const struct recvs *r)
 /** recvs_trim - give back memory that the load no longer needs; call it every few seconds. */
 void recvs_trim(struct recvs *r);
 
-/** recvs_are_out - none is posted, nor can be: all input of peers waits. @r may be NULL, as
- * above. */
+/** recvs_are_out - whether no Receive is posted and none can be posted, so that all input of peers
+ * waits. @r may be NULL: nothing is shared. */
 bool recvs_are_out(const struct recvs *r);
 
 /**
- * recvs_are_scarce - a connection that needs a Receive may have to wait until another gives one
- * back
+ * recvs_are_scarce - whether a connection that needs a Receive may have to wait until another
+ * connection gives one back
  *
  * True if none is left; if connections that cannot continue without one find none; or, if the
  * fabric does not limit each connection's share, if few are left.

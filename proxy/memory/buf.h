@@ -44,14 +44,15 @@ enum {
 enum buf_purpose {
 	BUF_TRANSACTION, /* payload of transactions; may not use the reserve */
 	BUF_ASSEMBLY,	 /* reassembly of a reply: the reserve, then the part of transactions */
-	/* Reassembly of a call: its part of the reserve; in an arena without parts as of a reply. */
+	/* Reassembly of a call: the calls' part of the reserve; in an arena without parts, as
+	 * BUF_ASSEMBLY. */
 	BUF_CALL,
-	/* The first octets of a continued message; in an arena without parts as of a transaction. */
-	BUF_BEGUN,
-	BUF_ASIDE,   /* messages that must not wait for memory; without parts likewise */
-	BUF_FORWARD, /* transaction blocks of a client's RPCs; likewise */
-	BUF_REVERSE, /* transaction blocks of a server's RPCs; likewise */
-	BUF_FIXED,   /* memory for the life of a connection; likewise */
+	/* Purposes with zones of their own; in an arena without parts, as BUF_TRANSACTION: */
+	BUF_BEGUN,   /* the first octets of a continued message */
+	BUF_ASIDE,   /* messages that must not wait for memory */
+	BUF_FORWARD, /* transaction blocks of a client's RPCs */
+	BUF_REVERSE, /* transaction blocks of a server's RPCs */
+	BUF_FIXED,   /* memory for the life of a connection */
 	BUF_PURPOSES,
 };
 

@@ -108,7 +108,8 @@ struct quota {
 	struct quota_pool pools[QUOTA_PURPOSES];
 };
 
-/** quota_init - set up all pools over an arena with parts. There is nothing to give back. */
+/** quota_init - set up all pools over @arena, which has parts and is borrowed. There is no
+ * quota_fini(). */
 void quota_init(struct quota *s, struct buf_arena *arena);
 
 /** quota_turn - a turn of the relay begins at @now. */

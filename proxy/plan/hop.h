@@ -12,7 +12,8 @@
  */
 enum hop { HOP_NEAR, HOP_FAR, HOP_AUTO };
 
-/* If a round trip takes that long, a copy of 1 MiB takes a small part of it. */
+/* Round trips of this length, in ns, or longer make a peer far: a copy of 1 MiB takes a small part of
+ * this time. */
 #define HOP_TRIP (1 * NSEC_PER_MS)
 
 /* Times measured before a peer counts as far. */
@@ -20,8 +21,8 @@ enum { HOP_TIMES = 4 };
 
 /** struct hop_times - how long a peer took to answer; zero-initialise. */
 struct hop_times {
-	nsec_t least;
-	unsigned n; /* up to HOP_TIMES */
+	nsec_t least; /* shortest time noted, ns */
+	unsigned n;   /* up to HOP_TIMES */
 };
 
 /** hop_note - the peer took @took from a message to its answer: one round trip or more. */
@@ -30,7 +31,7 @@ void hop_note(struct hop_times *t, nsec_t took);
 /** hop_is_far - whether the peer is far: as configured or, with HOP_AUTO, as measured. */
 bool hop_is_far(enum hop hop, const struct hop_times *t);
 
-/** hop_is_settled - whether no further measurement can change that. */
+/** hop_is_settled - whether no further measurement can change the result of hop_is_far(). */
 bool hop_is_settled(enum hop hop, const struct hop_times *t);
 
 #endif

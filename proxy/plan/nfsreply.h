@@ -28,12 +28,14 @@ uint32_t nfs_reply_max(const struct rpchdr *hdr, struct view args, const struct 
 /**
  * plan_reply_max - most octets the reply payload stream of a procedure can have
  *
- * NFSv3 (100003/3) and its MOUNT, NLM neighbours by procedure; @args is the call's payload
- * stream from its start (READDIR and READDIRPLUS carry the count the client asked for).
- * Data that is reduced into Write chunks of @call (NULL: it has no chunks) does not count.
- * NULL of any program returns nothing; a COMPOUND of NFSv4 what its operations can, if all of
- * them are known, and else what Linux lets one be.
- * Return: 0 when unknown (any other program): assume the worst.
+ * - NFSv3 (100003/3), and MOUNT and NLM beside it: by procedure. @args is the call's payload stream
+ *   from its start, because READDIR and READDIRPLUS carry the count that the client asked for.
+ * - NFSv4: what the operations of the COMPOUND can return, if all of them are known; otherwise the
+ *   longest reply that Linux allows.
+ * - The NULL procedure of any program returns nothing.
+ * - Data that is reduced into Write chunks of @call (NULL: it has no chunks) does not count.
+ *
+ * Return: octets; 0 if unknown (any other program).
  */
 uint32_t plan_reply_max(const struct rpchdr *hdr, struct view args, const struct rpc_msg *call);
 

@@ -9,9 +9,9 @@
 #include "xdr/rpchdr.h"
 
 /**
- * plan - re-chunking as pure functions: given a message, its sizes and what the
- * target leg can take, in which form does it travel? No I/O, no state: each
- * cell of the table in README.md is one unit test.
+ * plan - re-chunking as pure functions: they decide the form in which a message travels, from the
+ * message, its sizes and what the target leg can take. No I/O, no state. docs/rechunking.md has the
+ * table of forms; each of its cells is one unit test.
  */
 
 enum plan_form {
@@ -209,7 +209,8 @@ void plan_reply_form(const struct plan_in *in, struct plan_reply *out);
 /**
  * plan_spread - map @length octets onto a chunk's segments, in order (draft-07 4.5.2.1)
  * @in:  the requester's segments, @n of them
- * @out: the same with lengths set to what lies in each; trailing ones 0
+ * @out: @n segments: those of @in, each with the number of the octets that lie in it as its
+ *       length; segments behind the last octet have length 0
  *
  * Return: 0 or ERR_TOOBIG when @length exceeds their sum.
  */
@@ -242,8 +243,9 @@ int plan_cut(const struct segment *region, const uint32_t *runs, unsigned nruns,
  * @chunk:     position and length as sent; @removed: octets of earlier chunks removed from the
  *             stream before this one, each rounded up to four
  *
- * Old peers send the XDR pad as well (rfc5666bis-01 4.4.4.1). The count word before the item
- * tells: when it is 1 to 3 octets less than the chunk and rounds up to it, those are pad.
+ * Old peers send the XDR pad as well (rfc5666bis-01 4.4.4.1). The count word before the item shows
+ * whether the peer did: if the count is 1 to 3 octets less than the chunk and rounds up to its
+ * length, these octets are pad.
  * Return: the item's length without pad.
  */
 uint64_t plan_strip_pad(const struct view *views, unsigned nviews, const struct rpc_chunk *chunk,
