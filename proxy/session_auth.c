@@ -16,8 +16,8 @@
  *         DOOR_PATIENCE. A client's session ends with it. A server's leg ends alone, because the
  *         client may have another server. A handshake that is computed by threads here is not at
  *         fault: its time begins anew.
- * Pinned: tests/session/test_hostauth.c:who_waits_too_long_is_shown_out,
- *         :who_is_worked_on_is_not_shown_out,
+ * Pinned: tests/session/test_hostauth.c:a_handshake_that_waits_too_long_is_closed,
+ *         :a_handshake_under_computation_is_not_closed,
  *         tests/session/test_hostauth_handshakes.c:a_server_that_takes_long_is_left_for_the_next
  */
 static void evict_silent(struct route_state *rs, struct handshake_limit *d, nsec_t now)

@@ -415,7 +415,7 @@ static bool idles_on_memory(struct iwarp_conn *c)
  * Rule:   a connection that held memory at the call before, too, and moved less than SHED_LEAST
  *         octets since, ends with ERR_NOMEM, until @octets are freed. A connection that waits for a
  *         shared Receive stays, unless its user holds many.
- * Pinned: tests/iwarp/test_iwarp_begun.c:test_memory_is_short, :test_who_moves_stays.
+ * Pinned: tests/iwarp/test_iwarp_begun.c:test_memory_is_short, :test_a_connection_that_moves_stays.
  */
 static void op_shed(struct fabric *f, size_t octets)
 {

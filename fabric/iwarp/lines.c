@@ -28,14 +28,14 @@
  *         each of them, again and again.
  * Rule:   the next turn of an idle connection comes after all others'. The Reads it owes stay due
  *         while it waits. So each such connection delays the others by one turn in all.
- * Pinned: tests/iwarp/test_iwarp_sated.c:who_did_not_use_its_turn_comes_last,
- *         :who_speaks_in_its_turn_does_not_idle.
+ * Pinned: tests/iwarp/test_iwarp_sated.c:a_connection_that_did_not_use_its_turn_comes_last,
+ *         :octets_received_in_a_turn_count_as_use.
  *
  * State:  connections of the first rank answer Reads slowly, and their users post more Reads.
  * Danger: connections of a lower rank never get a turn.
  * Rule:   after OTHERS_LOOKS looks without a turn for a lower rank, a lower rank gets the next
  *         turn.
- * Pinned: tests/iwarp/test_iwarp_sated.c:who_answers_now_and_then_is_not_before_others_for_ever.
+ * Pinned: tests/iwarp/test_iwarp_sated.c:a_connection_that_answers_rarely_is_not_first_for_ever.
  *
  * Connections in `sated` are looked at some at a time, round-robin, however many there are. A round
  * is over when each was looked at once; only then is it known which ranks there are.

@@ -120,7 +120,7 @@ static void what_waits_can_be_taken_back(void **state)
 	jobs_free(jobs);
 }
 
-static void whoever_leaves_waits_for_what_runs(void **state)
+static void a_port_waits_for_its_running_job(void **state)
 {
 	struct work still = {.job = {.run = stand_still}};
 	struct jobs *jobs = jobs_new(1);
@@ -156,7 +156,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_comes_back_to_its_own),
 		cmocka_unit_test(what_waits_can_be_taken_back),
-		cmocka_unit_test(whoever_leaves_waits_for_what_runs),
+		cmocka_unit_test(a_port_waits_for_its_running_job),
 		cmocka_unit_test(no_memory_no_threads),
 	};
 

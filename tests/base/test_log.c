@@ -174,7 +174,7 @@ static void each_threads_lines_keep_their_order(void **state)
 }
 
 /* Before: the first line that the pipe had no room for blocked whoever logged it. */
-static void nobody_waits_for_who_reads(void **state)
+static void logging_does_not_wait_for_the_reader(void **state)
 {
 	enum { LINES = 200000 };
 	double begin = seconds();
@@ -218,7 +218,7 @@ static void what_was_lost_last_is_told_at_the_end(void **state)
 	assert_int_equal(t.out_of_place, 0);
 }
 
-static void the_end_does_not_wait_for_who_reads(void **state)
+static void the_end_of_the_log_does_not_wait_for_the_reader(void **state)
 {
 	double begin;
 
@@ -308,9 +308,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		LOG_TEST(lines_are_written_at_once_until_it_is_started),
 		LOG_TEST(each_threads_lines_keep_their_order),
-		LOG_TEST(nobody_waits_for_who_reads),
+		LOG_TEST(logging_does_not_wait_for_the_reader),
 		LOG_TEST(what_was_lost_last_is_told_at_the_end),
-		LOG_TEST(the_end_does_not_wait_for_who_reads),
+		LOG_TEST(the_end_of_the_log_does_not_wait_for_the_reader),
 		LOG_TEST(a_peer_is_limited),
 		LOG_TEST(with_debug_nothing_is_limited),
 		LOG_TEST(a_full_disk_is_tried_again),

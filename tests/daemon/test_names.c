@@ -70,7 +70,7 @@ static bool leads_to(const char *address)
 	return name->last.n == 1 && memcmp(&name->last.addrs[0], &addr, sizeof(addr)) == 0;
 }
 
-static void one_question_for_all_who_ask(void **state)
+static void requests_for_one_name_share_one_look_up(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 10; i++)
@@ -155,7 +155,7 @@ static void a_name_that_is_gone_leads_nowhere(void **state)
 	assert_true(want()->is_asked);
 }
 
-static void who_cannot_ask_has_failed(void **state)
+static void a_look_up_that_cannot_begin_has_failed(void **state)
 {
 	(void)state;
 	refuses = true;
@@ -253,13 +253,14 @@ static void long_lines_of_hosts_are_passed_over(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(one_question_for_all_who_ask, begin, end),
+		cmocka_unit_test_setup_teardown(requests_for_one_name_share_one_look_up, begin,
+						end),
 		cmocka_unit_test_setup_teardown(no_time_is_no_time, begin, end),
 		cmocka_unit_test_setup_teardown(no_answer_holds_longer_than_a_minute, begin, end),
 		cmocka_unit_test_setup_teardown(what_was_known_is_kept_for_a_day, begin, end),
 		cmocka_unit_test_setup_teardown(a_failure_holds_for_a_while, begin, end),
 		cmocka_unit_test_setup_teardown(a_name_that_is_gone_leads_nowhere, begin, end),
-		cmocka_unit_test_setup_teardown(who_cannot_ask_has_failed, begin, end),
+		cmocka_unit_test_setup_teardown(a_look_up_that_cannot_begin_has_failed, begin, end),
 		cmocka_unit_test_setup_teardown(nothing_grows, begin, end),
 		cmocka_unit_test(hosts_are_read_as_everybody_reads_them),
 		cmocka_unit_test(long_lines_of_hosts_are_passed_over),

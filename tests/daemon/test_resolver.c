@@ -460,7 +460,7 @@ static void a_server_that_drops_a_family_holds_nobody_up(void **state)
 	assert_int_equal(name.last.n, 2);
 }
 
-static void who_is_silent_is_waited_for_as_the_file_says(void **state)
+static void a_silent_name_server_is_waited_for_as_the_file_says(void **state)
 {
 	nsec_t began = loop_now();
 
@@ -523,7 +523,7 @@ static void another_server_is_asked_once_the_file_says_so(void **state)
 }
 
 /* However many names wait for the old one yet, and for one that is always silent some always do. */
-static void who_waits_for_the_old_server_keeps_nobody_from_the_new(void **state)
+static void look_ups_at_the_old_server_do_not_delay_others_at_the_new(void **state)
 {
 	struct name stuck = {.text = "stuck.example", .is_asked = true};
 	struct sockaddr_in at;
@@ -678,11 +678,11 @@ int main(void)
 		TEST(garbage_harms_nobody),
 		TEST(of_many_addresses_some_are_taken),
 		TEST(a_server_that_drops_a_family_holds_nobody_up),
-		TEST(who_is_silent_is_waited_for_as_the_file_says),
+		TEST(a_silent_name_server_is_waited_for_as_the_file_says),
 		TEST(hosts_come_first),
 		TEST(a_file_that_cannot_be_opened_now_is_no_empty_file),
 		TEST(another_server_is_asked_once_the_file_says_so),
-		TEST(who_waits_for_the_old_server_keeps_nobody_from_the_new),
+		TEST(look_ups_at_the_old_server_do_not_delay_others_at_the_new),
 		TEST(search_asks_with_domains),
 		TEST(a_host_without_v6_gets_no_strangers),
 		TEST(a_name_with_a_dot_that_is_none_is_searched),

@@ -72,7 +72,7 @@ static void check_first(struct model *m, struct preauth_queue *queue)
 	assert_int_equal(i, oldest_of(m, m->host[i]));
 }
 
-static void who_goes_first(void **state)
+static void members_go_in_the_order_of_the_model(void **state)
 {
 	struct rng rng = rng_seeded("lobby", 7);
 	struct model m = {.count = 0};
@@ -202,7 +202,7 @@ static void hosts_are_remembered_as_long_as_may_be(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_goes_first),
+		cmocka_unit_test(members_go_in_the_order_of_the_model),
 		cmocka_unit_test(a_host_with_many_displaces_its_own),
 		cmocka_unit_test(among_equals_the_oldest_goes),
 		cmocka_unit_test(memory_may_be_short),

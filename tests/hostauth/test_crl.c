@@ -167,7 +167,7 @@ static void meet(const struct party *who, const struct party *between, const cha
 	}
 }
 
-static void who_is_listed_is_refused(void **state)
+static void a_revoked_certificate_is_refused(void **state)
 {
 	char ca[MATERIAL] = "", lists[MATERIAL] = "";
 
@@ -305,7 +305,7 @@ static int drop_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_is_listed_is_refused),
+		cmocka_unit_test(a_revoked_certificate_is_refused),
 		cmocka_unit_test(lists_have_their_time),
 		cmocka_unit_test(their_ends_are_known),
 		cmocka_unit_test(a_list_that_is_missing_is_no_permission),

@@ -19,7 +19,7 @@ static void expect_done(const struct pair_end *e, const char *peer)
 	assert_string_equal(facts.suite, "TLS_AES_128_GCM_SHA256");
 }
 
-static void both_prove_who_they_are(void **state)
+static void both_ends_prove_their_names(void **state)
 {
 	static const struct {
 		struct pair_setup setup;
@@ -90,7 +90,7 @@ static void both_prove_who_they_are(void **state)
 	}
 }
 
-static void who_may_not_is_refused_on_both_sides(void **state)
+static void a_peer_that_is_not_allowed_is_refused_on_both_sides(void **state)
 {
 	static const struct {
 		struct pair_setup setup;
@@ -357,8 +357,8 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_prove_who_they_are),
-		cmocka_unit_test(who_may_not_is_refused_on_both_sides),
+		cmocka_unit_test(both_ends_prove_their_names),
+		cmocka_unit_test(a_peer_that_is_not_allowed_is_refused_on_both_sides),
 		cmocka_unit_test(a_long_chain_of_another_is_no_reason_to_go_on_for_ever),
 		cmocka_unit_test(peers_without_the_profile_are_recognized),
 		cmocka_unit_test(what_is_no_clienthello_costs_no_tls),

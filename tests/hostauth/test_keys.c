@@ -116,7 +116,7 @@ static void listen_to(struct pair_end end[2], struct answers *a)
 
 /* Profile section 4.5: cases that the acceptor's log distinguishes look the same to the peer, octet
  * by octet. */
-static void who_has_no_key_learns_nothing(void **state)
+static void a_peer_without_the_key_learns_nothing(void **state)
 {
 	static const struct {
 		const char *line, *shown, *why;
@@ -156,7 +156,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_has_its_own),
 		cmocka_unit_test(a_key_is_no_permission),
-		cmocka_unit_test(who_has_no_key_learns_nothing),
+		cmocka_unit_test(a_peer_without_the_key_learns_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

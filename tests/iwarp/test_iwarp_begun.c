@@ -237,7 +237,7 @@ static void test_memory_is_short(void **state)
 	end();
 }
 
-static void test_who_moves_stays(void **state)
+static void test_a_connection_that_moves_stays(void **state)
 {
 	uint8_t wire[64];
 	struct ddp_header h = {.tagged = true, .last = true, .opcode = RDMAP_WRITE};
@@ -268,7 +268,7 @@ int main(void)
 		cmocka_unit_test(test_disconnected),
 		cmocka_unit_test(test_slow_alone),
 		cmocka_unit_test(test_memory_is_short),
-		cmocka_unit_test(test_who_moves_stays),
+		cmocka_unit_test(test_a_connection_that_moves_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

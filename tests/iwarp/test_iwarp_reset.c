@@ -152,7 +152,7 @@ static void a_reset_is_not_faster_than_octets(void **state)
 }
 
 /* The rest fits the buffers here, and is acknowledged too late for a reset. */
-static void who_acknowledges_late_gets_a_fin(void **state)
+static void a_peer_that_acknowledges_late_gets_a_fin(void **state)
 {
 	(void)state;
 	all_that_was_sent_arrives(SOME, 16384, 3000, false);
@@ -163,7 +163,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_port_is_free_at_once),
 		cmocka_unit_test(a_reset_is_not_faster_than_octets),
-		cmocka_unit_test(who_acknowledges_late_gets_a_fin),
+		cmocka_unit_test(a_peer_that_acknowledges_late_gets_a_fin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,7 +125,7 @@ static void others_have_theirs(void **state)
 	end();
 }
 
-static void who_gives_back_goes_on(void **state)
+static void a_connection_that_gives_back_continues(void **state)
 {
 	(void)state;
 	start();
@@ -137,7 +137,7 @@ static void who_gives_back_goes_on(void **state)
 }
 
 /* At once, for there may be no Receive for what it said, and that may be for want of what he reads. */
-static void who_waits_with_his_reads_is_told_when_he_need_not(void **state)
+static void a_user_that_holds_back_reads_hears_of_the_end_of_the_wait(void **state)
 {
 	struct fabric_event ev;
 
@@ -163,7 +163,7 @@ static void where_more_are_left_it_goes_on(void **state)
 	end();
 }
 
-static void who_keeps_none_has_the_last(void **state)
+static void a_connection_that_holds_none_gets_the_last_receives(void **state)
 {
 	(void)state;
 	start();
@@ -225,7 +225,7 @@ static void reads_are_answered_one_after_the_other(void **state)
 	end();
 }
 
-static void who_waits_with_his_reads_has_his_turn(void **state)
+static void a_connection_with_held_back_reads_gets_a_turn(void **state)
 {
 	(void)state;
 	start_with_few();
@@ -237,7 +237,7 @@ static void who_waits_with_his_reads_has_his_turn(void **state)
 	end();
 }
 
-static void the_very_last_are_for_who_keeps_none(void **state)
+static void the_very_last_receives_are_for_connections_that_hold_none(void **state)
 {
 	(void)state;
 	start_with_few();
@@ -363,7 +363,7 @@ static void session_limits_has_its_turn(void)
 }
 
 /* Otherwise the connections before it would get their turns again, one after the other. */
-static void who_did_not_use_its_turn_comes_last(void **state)
+static void a_connection_that_did_not_use_its_turn_comes_last(void **state)
 {
 	unsigned looks = 0;
 
@@ -386,7 +386,7 @@ static void who_did_not_use_its_turn_comes_last(void **state)
 
 /* Octets on their way take the time of the line, and answers are behind them: the turn does not
  * count as unused. */
-static void who_speaks_in_its_turn_does_not_idle(void **state)
+static void octets_received_in_a_turn_count_as_use(void **state)
 {
 	(void)state;
 	start_crowd(0);
@@ -446,7 +446,7 @@ static void look_and_drip(unsigned drips)
 
 /* A connection whose user waits with Reads comes behind connections with outstanding Reads, but not
  * for as long as any of these has some. */
-static void who_answers_now_and_then_is_not_before_others_for_ever(void **state)
+static void a_connection_that_answers_rarely_is_not_first_for_ever(void **state)
 {
 	enum { DRIPS = 3, OUT = 8, LOOKS = 150 };
 
@@ -503,19 +503,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(others_have_theirs),
-		cmocka_unit_test(who_gives_back_goes_on),
-		cmocka_unit_test(who_waits_with_his_reads_is_told_when_he_need_not),
+		cmocka_unit_test(a_connection_that_gives_back_continues),
+		cmocka_unit_test(a_user_that_holds_back_reads_hears_of_the_end_of_the_wait),
 		cmocka_unit_test(where_more_are_left_it_goes_on),
-		cmocka_unit_test(who_keeps_none_has_the_last),
+		cmocka_unit_test(a_connection_that_holds_none_gets_the_last_receives),
 		cmocka_unit_test(it_may_end_while_it_waits),
 		cmocka_unit_test(reads_are_answered_one_after_the_other),
-		cmocka_unit_test(who_waits_with_his_reads_has_his_turn),
-		cmocka_unit_test(the_very_last_are_for_who_keeps_none),
+		cmocka_unit_test(a_connection_with_held_back_reads_gets_a_turn),
+		cmocka_unit_test(the_very_last_receives_are_for_connections_that_hold_none),
 		cmocka_unit_test(some_are_favoured_at_once),
 		cmocka_unit_test(as_many_are_left_as_one_may_send),
-		cmocka_unit_test(who_did_not_use_its_turn_comes_last),
-		cmocka_unit_test(who_speaks_in_its_turn_does_not_idle),
-		cmocka_unit_test(who_answers_now_and_then_is_not_before_others_for_ever),
+		cmocka_unit_test(a_connection_that_did_not_use_its_turn_comes_last),
+		cmocka_unit_test(octets_received_in_a_turn_count_as_use),
+		cmocka_unit_test(a_connection_that_answers_rarely_is_not_first_for_ever),
 		cmocka_unit_test(a_turn_looks_at_some),
 	};
 

@@ -121,7 +121,7 @@ static void is_told(const char *octets, size_t len, const char *words)
 #define SAYS(text) text, sizeof(text) - 1
 
 /* At level info: it is the operator's client, at the wrong port or without RDMA. */
-static void who_speaks_something_else_is_told_of(void **state)
+static void a_peer_that_speaks_another_protocol_is_logged(void **state)
 {
 	(void)state;
 	log_set_level(LOG_LEVEL_INFO);
@@ -194,7 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(they_do_not_keep_out_one_that_speaks),
 		T(another_hosts_push_out_their_own),
-		T(who_speaks_something_else_is_told_of),
+		T(a_peer_that_speaks_another_protocol_is_logged),
 		T(a_server_that_speaks_something_else_is_told_of),
 		T(their_memory_is_told),
 	};

@@ -291,7 +291,7 @@ static void the_last_answer_is_whole(void **state)
 }
 
 /* An octet now and then does not keep a place. */
-static void who_is_slow_leaves(void **state)
+static void a_slow_visitor_leaves(void **state)
 {
 	int slow, quick;
 
@@ -323,7 +323,7 @@ static void who_is_slow_leaves(void **state)
 }
 
 /* Memory stays where it is, its time ends, others are served. */
-static void who_does_not_read_leaves(void **state)
+static void a_visitor_that_does_not_read_leaves(void **state)
 {
 	int deaf, other;
 	unsigned n;
@@ -548,7 +548,7 @@ static void no_more_after_close(void **state)
 }
 
 /* However many come, and though it takes its time; and when that is over it hears why. */
-static void who_is_kept_keeps_its_place(void **state)
+static void a_kept_visitor_keeps_its_place(void **state)
 {
 	int fd, others[2 * MOST];
 
@@ -616,15 +616,15 @@ int main(void)
 		cmocka_unit_test(too_long_is_told),
 		cmocka_unit_test(a_rest_is_no_request),
 		cmocka_unit_test(the_last_answer_is_whole),
-		cmocka_unit_test(who_is_slow_leaves),
-		cmocka_unit_test(who_does_not_read_leaves),
+		cmocka_unit_test(a_slow_visitor_leaves),
+		cmocka_unit_test(a_visitor_that_does_not_read_leaves),
 		cmocka_unit_test(a_crowd_makes_room),
 		cmocka_unit_test(the_next_waits),
 		cmocka_unit_test(without_descriptors_it_waits),
 		cmocka_unit_test(held_ones_stay),
 		cmocka_unit_test(allocations_may_fail),
 		cmocka_unit_test(no_more_after_close),
-		cmocka_unit_test(who_is_kept_keeps_its_place),
+		cmocka_unit_test(a_kept_visitor_keeps_its_place),
 		cmocka_unit_test(what_is_delivered_was_heard),
 	};
 

@@ -49,7 +49,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void who_finds_no_place_waits_in_order(void **state)
+static void handshakes_without_a_place_wait_in_order(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < PLACES; i++)
@@ -85,7 +85,7 @@ static void a_host_has_half_of_the_places(void **state)
 	assert_null(handshake_limit_next(&d, 3));
 }
 
-static void who_takes_long_goes_where_others_wait(void **state)
+static void a_long_handshake_ends_if_others_wait(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 4; i++)
@@ -103,7 +103,7 @@ static void who_takes_long_goes_where_others_wait(void **state)
 }
 
 /* A handshake whose time begins anew comes behind those that have been there as long as it had. */
-static void who_begins_anew_hides_nobody(void **state)
+static void a_handshake_that_begins_anew_hides_no_other(void **state)
 {
 	nsec_t late = 1 + DOOR_PATIENCE;
 
@@ -136,11 +136,12 @@ static void leaving_twice_is_leaving_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(who_finds_no_place_waits_in_order, set_up,
+		cmocka_unit_test_setup_teardown(handshakes_without_a_place_wait_in_order, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_host_has_half_of_the_places, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(who_begins_anew_hides_nobody, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(who_takes_long_goes_where_others_wait, set_up,
+		cmocka_unit_test_setup_teardown(a_handshake_that_begins_anew_hides_no_other, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_long_handshake_ends_if_others_wait, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(leaving_twice_is_leaving_once, set_up, tear_down),
 	};

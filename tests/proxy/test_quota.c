@@ -182,7 +182,7 @@ static void a_larger_wish_is_passed_by(void **state)
 
 /* A route's claim comes to nothing and no memory comes back: whoever stood back for it, though there was room for
  * him, is tried as soon as it ends, wherever his route stands in line. */
-static void who_stood_back_is_tried(bool before)
+static void a_passed_over_waiter_is_tried(bool before)
 {
 	struct user *hog = s.users[1], *modest = &s.users[0][0];
 	struct rng r = {13};
@@ -215,16 +215,16 @@ static void who_stood_back_is_tried(bool before)
 	scene_free();
 }
 
-static void who_stood_back_for_a_claim_is_tried(void **state)
+static void a_waiter_passed_over_for_a_claim_is_tried(void **state)
 {
 	(void)state;
-	who_stood_back_is_tried(false);
-	who_stood_back_is_tried(true);
+	a_passed_over_waiter_is_tried(false);
+	a_passed_over_waiter_is_tried(true);
 }
 
 /* Nobody is looked at while nothing comes back, and each once when something does; in one turn a
  * bounded number, however many wait. */
-static void who_waits_costs_nothing(void **state)
+static void waiting_members_cost_nothing(void **state)
 {
 	struct rng r = {11};
 	struct user *u = s.users[1];
@@ -366,7 +366,7 @@ static void a_long_line_does_not_hide_others(void **state)
 
 /* A waiter that arrives while others are still to be tried is tried after all of them, even if no
  * memory comes back. */
-static void who_comes_behind_others_is_tried(void **state)
+static void a_waiter_behind_others_is_tried(void **state)
 {
 	struct user *late = &s.users[1][MEMBERS - 1];
 	struct rng r = {17};
@@ -663,7 +663,7 @@ static void a_server_leaves_a_quarter_to_others(void **state)
 }
 
 /* Many clients that give nothing back hold a little each beside the first: another client's RPC of 1 MiB finds room. */
-static void who_gives_nothing_back_holds_little(void **state)
+static void a_client_that_gives_nothing_back_holds_little(void **state)
 {
 	static struct greedy clients[16], other;
 	struct quota_account accounts[16] = {0}, last = {0};
@@ -703,7 +703,7 @@ static void attempts_that_fail_are_no_turnover(void **state)
 }
 
 /* A client that holds its part does not claim the rest: memory is there for others meanwhile. */
-static void who_holds_its_part_claims_nothing(void **state)
+static void a_client_that_holds_its_part_claims_nothing(void **state)
 {
 	static struct greedy g;
 	struct user *u;
@@ -738,20 +738,20 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_hung_route_leaves_others_theirs),
 		cmocka_unit_test(a_larger_wish_is_passed_by),
-		cmocka_unit_test(who_stood_back_for_a_claim_is_tried),
-		cmocka_unit_test(who_waits_costs_nothing),
+		cmocka_unit_test(a_waiter_passed_over_for_a_claim_is_tried),
+		cmocka_unit_test(waiting_members_cost_nothing),
 		cmocka_unit_test(a_line_uses_up_its_own_looks),
 		cmocka_unit_test(a_long_line_does_not_hide_others),
-		cmocka_unit_test(who_comes_behind_others_is_tried),
+		cmocka_unit_test(a_waiter_behind_others_is_tried),
 		cmocka_unit_test(claims_take_turns_with_others),
 		cmocka_unit_test(an_attempt_that_fails_calls_nobody),
 		cmocka_unit_test(everybody_is_served),
 		cmocka_unit_test(a_client_leaves_half_to_others),
 		cmocka_unit_test(sessions_of_a_client_share_its_part),
 		cmocka_unit_test(a_server_leaves_a_quarter_to_others),
-		cmocka_unit_test(who_gives_nothing_back_holds_little),
+		cmocka_unit_test(a_client_that_gives_nothing_back_holds_little),
 		cmocka_unit_test(attempts_that_fail_are_no_turnover),
-		cmocka_unit_test(who_holds_its_part_claims_nothing),
+		cmocka_unit_test(a_client_that_holds_its_part_claims_nothing),
 	};
 
 	return cmocka_run_group_tests_name("quota", tests, NULL, NULL);

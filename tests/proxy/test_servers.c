@@ -207,7 +207,7 @@ static void connections_of_a_client_go_to_one_server(void **state)
 }
 
 /* Others found it down; who is there finds out himself. */
-static void who_is_there_is_not_moved_by_what_others_saw(void **state)
+static void an_open_client_is_not_moved_by_failures_of_others(void **state)
 {
 	struct servers_guest a = {.pin = NULL}, more = {.pin = NULL}, b = {.pin = NULL};
 
@@ -445,7 +445,7 @@ int main(void)
 		cmocka_unit_test(a_probe_keeps_the_place_of_its_server),
 		cmocka_unit_test(probes_find_down_what_still_connects),
 		cmocka_unit_test(connections_of_a_client_go_to_one_server),
-		cmocka_unit_test(who_is_there_is_not_moved_by_what_others_saw),
+		cmocka_unit_test(an_open_client_is_not_moved_by_failures_of_others),
 		cmocka_unit_test(a_client_moves_whole_and_only_when_it_arrives),
 		cmocka_unit_test(a_client_with_nowhere_to_go_stays),
 		cmocka_unit_test(a_client_that_comes_back_counts_its_own),

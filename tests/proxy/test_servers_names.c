@@ -28,7 +28,7 @@ static void an_answer_holds_as_long_as_it_says(void **state)
 }
 
 /* As load balancers answer: another one for everybody, for no time at all. */
-static void an_answer_without_time_is_for_those_who_wait(void **state)
+static void an_answer_without_ttl_is_for_sessions_that_wait(void **state)
 {
 	struct servers_guest a = {.pin = NULL}, b = {.pin = NULL}, again = {.pin = NULL};
 
@@ -62,7 +62,7 @@ static void an_answer_without_time_is_for_those_who_wait(void **state)
 static const char *const renamed[] = {"other.example", NULL};
 
 /* An answer for the old name is no answer for sessions that wait for the new one. */
-static void who_waits_while_names_change_waits_for_the_new(void **state)
+static void sessions_that_wait_while_names_change_get_the_new_answer(void **state)
 {
 	struct servers_guest a = {.pin = NULL}, b = {.pin = NULL};
 	struct servers_config cfg = config_of(renamed);
@@ -266,8 +266,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_answer_holds_as_long_as_it_says),
-		cmocka_unit_test(an_answer_without_time_is_for_those_who_wait),
-		cmocka_unit_test(who_waits_while_names_change_waits_for_the_new),
+		cmocka_unit_test(an_answer_without_ttl_is_for_sessions_that_wait),
+		cmocka_unit_test(sessions_that_wait_while_names_change_get_the_new_answer),
 		cmocka_unit_test(what_was_known_holds_while_nobody_answers),
 		cmocka_unit_test(answers_that_are_no_hosts_are_left_out),
 		cmocka_unit_test(only_families_that_sources_have),

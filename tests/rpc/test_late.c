@@ -22,7 +22,7 @@ static void knows_the_last_ones(void **state)
 }
 
 /* As many answers may come: the first belongs to the call that waits. */
-static void the_first_answer_is_for_who_waits(void **state)
+static void the_first_answer_is_for_the_waiting_call(void **state)
 {
 	struct rpc_late l = {.n = 0};
 
@@ -43,7 +43,7 @@ static void the_first_answer_is_for_who_waits(void **state)
 }
 
 /* Where it can be seen whose an answer is, in whatever order they come; and those that make room take nothing along. */
-static void whose_it_is_counts(void **state)
+static void an_answer_counts_for_the_call_it_belongs_to(void **state)
 {
 	struct rpc_late l = {.n = 0};
 
@@ -104,8 +104,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(knows_the_last_ones),
-		cmocka_unit_test(the_first_answer_is_for_who_waits),
-		cmocka_unit_test(whose_it_is_counts),
+		cmocka_unit_test(the_first_answer_is_for_the_waiting_call),
+		cmocka_unit_test(an_answer_counts_for_the_call_it_belongs_to),
 		cmocka_unit_test(the_oldest_makes_room),
 	};
 

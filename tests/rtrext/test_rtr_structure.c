@@ -47,7 +47,7 @@ static void the_profiles_example(void **state)
 	assert_int_equal(rtr_structure_decode(&s, view_of(wire, 44)), ERR_PROP);
 }
 
-static void who_says_nothing(void **state)
+static void a_peer_without_a_structure(void **state)
 {
 	struct rtr_target t;
 
@@ -139,7 +139,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_profiles_example),
-		cmocka_unit_test(who_says_nothing),
+		cmocka_unit_test(a_peer_without_a_structure),
 		cmocka_unit_test(values_that_cannot_be),
 		cmocka_unit_test(more_groups_than_are_held),
 		cmocka_unit_test(segments_are_where_a_walk_finds_them),

@@ -121,7 +121,7 @@ static void slow_answers_are_not_lost(void **state)
 
 /* With a place for every call nobody waits, so all calls may take as long as they like; and so may
  * those of version 1, which has no Call-only calls. */
-static void who_is_in_nobodys_way_is_waited_for(void **state)
+static void calls_in_nobodys_way_are_waited_for(void **state)
 {
 	(void)state;
 	for (unsigned cv = 1; cv <= 2; cv++) {
@@ -262,7 +262,7 @@ static void an_answer_in_a_pause_is_a_beginning(void **state)
 }
 
 /* There were no Receives when the session was looked at, and nothing happens to it when there are again. */
-static void who_stood_still_goes_on_by_itself(void **state)
+static void a_paused_session_continues_by_itself(void **state)
 {
 	static struct recvs out;
 	struct session *s;
@@ -284,7 +284,7 @@ static void who_stood_still_goes_on_by_itself(void **state)
 }
 
 /* The same, but it was so when the calls began to be in others' way. */
-static void who_stood_still_from_the_start_goes_on(void **state)
+static void a_session_paused_from_the_start_continues(void **state)
 {
 	static struct recvs out;
 	struct session *s;
@@ -349,10 +349,10 @@ int main(void)
 		cmocka_unit_test(slow_answers_are_not_lost),
 		cmocka_unit_test(pauses_are_no_beginnings),
 		cmocka_unit_test(an_answer_in_a_pause_is_a_beginning),
-		cmocka_unit_test(who_stood_still_goes_on_by_itself),
-		cmocka_unit_test(who_stood_still_from_the_start_goes_on),
+		cmocka_unit_test(a_paused_session_continues_by_itself),
+		cmocka_unit_test(a_session_paused_from_the_start_continues),
 		cmocka_unit_test(answers_that_wait_for_memory_are_not_lost),
-		cmocka_unit_test(who_is_in_nobodys_way_is_waited_for),
+		cmocka_unit_test(calls_in_nobodys_way_are_waited_for),
 		cmocka_unit_test(data_by_send_are_as_chunks),
 		cmocka_unit_test(one_credit_is_not_kept_for_ever),
 	};

@@ -387,7 +387,7 @@ static void a_doubted_call_that_cannot_be_sent_is_let_go(void **state)
 }
 
 /* 7.3.1: what the gateway offered is not what its requester did. */
-static void that_no_chunk_is_taken_is_told_who_used_one(void **state)
+static void a_refused_chunk_is_reported_to_the_requester_that_used_it(void **state)
 {
 	struct peer_spec spec = {.body = 200, .reply = 24, .segs = 1};
 
@@ -432,7 +432,7 @@ static void calls_that_may_be_refused_leave_receives(void **state)
 }
 
 /* A message that waited for credits is let go: no GRANT is spent for its sake any more. */
-static void who_is_let_go_does_not_wait(void **state)
+static void an_abandoned_message_does_not_wait(void **state)
 {
 	const struct peer_spec spec = {.body = 80000, .reply = 24, .segs = 1};
 	struct session *s;
@@ -484,9 +484,9 @@ int main(void)
 		cmocka_unit_test(what_is_not_advertised_any_more_is_not_waited_for),
 		cmocka_unit_test(a_report_that_may_be_late_is_heard_in_the_end),
 		cmocka_unit_test(a_doubted_call_that_cannot_be_sent_is_let_go),
-		cmocka_unit_test(that_no_chunk_is_taken_is_told_who_used_one),
+		cmocka_unit_test(a_refused_chunk_is_reported_to_the_requester_that_used_it),
 		cmocka_unit_test(calls_that_may_be_refused_leave_receives),
-		cmocka_unit_test(who_is_let_go_does_not_wait),
+		cmocka_unit_test(an_abandoned_message_does_not_wait),
 		cmocka_unit_test(a_smaller_window_is_no_other_reading),
 	};
 

@@ -264,7 +264,7 @@ static void slow_turn(nsec_t pause)
 
 /* The client has sent its whole call, and all of it is here. It is not blamed for the gateway's
  * delay, even if another session waits for the memory. */
-static void who_is_gathered_slowly_is_not_to_blame(void **state)
+static void a_client_is_not_blamed_for_slow_copying(void **state)
 {
 	enum { LONG = 512 << 10, ALL = 15 * LONG };
 	const struct peer_spec first = spec_write(200, 8), long_one = spec_write(200, ALL),
@@ -589,7 +589,7 @@ int main(void)
 		cmocka_unit_test(streams_of_any_size),
 		cmocka_unit_test(replies_of_any_size),
 		cmocka_unit_test(a_turn_gathers_some),
-		cmocka_unit_test(who_is_gathered_slowly_is_not_to_blame),
+		cmocka_unit_test(a_client_is_not_blamed_for_slow_copying),
 		cmocka_unit_test(few_credits),
 		cmocka_unit_test(any_load),
 		cmocka_unit_test(ends_within_groups),

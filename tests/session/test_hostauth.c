@@ -12,7 +12,7 @@
 #include "proxy/routes.h"
 #include "tests/session/cast.h"
 
-static void all_prove_who_they_are(void **state)
+static void all_ends_prove_their_names(void **state)
 {
 	const struct cast cast = {.client = "client",
 				  .listen = "server",
@@ -46,7 +46,7 @@ static void long_chains_within_the_thresholds(void **state)
 	cast_end();
 }
 
-static void who_fails_is_refused(void **state)
+static void a_peer_that_fails_is_refused(void **state)
 {
 	static const struct {
 		struct cast cast;
@@ -142,7 +142,7 @@ static void assert_all_have_spoken(void)
 }
 
 /* Peers of some networks are served by a listener that requires it of others. */
-static void who_comes_from_there_need_not(void **state)
+static void exempt_networks_need_no_proof(void **state)
 {
 	static const struct cast casts[] = {
 		{.listen = "server", .unneeded_from = true},
@@ -162,7 +162,7 @@ static void who_comes_from_there_need_not(void **state)
 	}
 }
 
-static void who_need_not_may_do_without(void **state)
+static void mode_allow_needs_no_proof(void **state)
 {
 	static const struct cast casts[] = {
 		{.listen = "server", .listen_allows = true},
@@ -245,7 +245,7 @@ static void nothing_is_asked_of_the_server_before_the_proof(void **state)
 	is_shown_out();
 }
 
-static void who_falls_silent_is_shown_out(void **state)
+static void a_peer_that_falls_silent_is_closed(void **state)
 {
 	uint8_t first[15] = {1, HOSTAUTH_MORE, 0, 0};
 
@@ -262,7 +262,7 @@ static void who_falls_silent_is_shown_out(void **state)
 	is_shown_out();
 }
 
-static void who_says_too_much_is_shown_out(void **state)
+static void a_peer_that_sends_too_much_is_closed(void **state)
 {
 	uint8_t value[1500] = {1, HOSTAUTH_MORE};
 	unsigned n = 0;
@@ -438,7 +438,7 @@ static void say_hello(void)
 	world_run(&hall, 10 * NSEC_PER_MS);
 }
 
-static void who_does_not_wait_for_the_answer_fails(void **state)
+static void a_peer_that_does_not_wait_for_the_answer_fails(void **state)
 {
 	const struct cast cast = {.listen = "server", .raw_client = true};
 	uint8_t next[5] = {1, HOSTAUTH_TURN, 0, 1, 0};
@@ -462,7 +462,7 @@ static void who_does_not_wait_for_the_answer_fails(void **state)
 }
 
 /* The time of the handshake is up before any thread has worked on it. */
-static void who_waits_too_long_is_shown_out(void **state)
+static void a_handshake_that_waits_too_long_is_closed(void **state)
 {
 	const struct cast cast = {.listen = "server", .raw_client = true};
 
@@ -529,7 +529,7 @@ static void a_server_has_its_time_behind_that(void **state)
 }
 
 /* Others may wait for its place meanwhile; and who came behind it from the same host is looked at before it the next time. */
-static void who_is_worked_on_is_not_shown_out(void **state)
+static void a_handshake_under_computation_is_not_closed(void **state)
 {
 	const struct cast cast = {.listen = "server", .raw_client = true};
 	struct handshake_slot others[64], *waiting = others, behind;
@@ -705,7 +705,7 @@ static void a_name_without_a_source_is_refused(void **state)
 }
 
 /* A client that need not authenticate has no name. */
-static void who_need_not_has_no_name(void **state)
+static void an_exempt_client_has_no_name(void **state)
 {
 	static const struct proxy_source mixed[] = {
 		{.everywhere = true,
@@ -767,31 +767,31 @@ static void calls_wait_for_the_server(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_prove_who_they_are),
+		cmocka_unit_test(all_ends_prove_their_names),
 		cmocka_unit_test(long_chains_within_the_thresholds),
-		cmocka_unit_test(who_fails_is_refused),
+		cmocka_unit_test(a_peer_that_fails_is_refused),
 		cmocka_unit_test(version_1_is_no_way_around),
 		cmocka_unit_test(probes_have_no_way_around),
-		cmocka_unit_test(who_comes_from_there_need_not),
-		cmocka_unit_test(who_need_not_may_do_without),
+		cmocka_unit_test(exempt_networks_need_no_proof),
+		cmocka_unit_test(mode_allow_needs_no_proof),
 		cmocka_unit_test(nothing_is_asked_of_the_server_before_the_proof),
-		cmocka_unit_test(who_falls_silent_is_shown_out),
-		cmocka_unit_test(who_says_too_much_is_shown_out),
+		cmocka_unit_test(a_peer_that_falls_silent_is_closed),
+		cmocka_unit_test(a_peer_that_sends_too_much_is_closed),
 		cmocka_unit_test(an_octet_at_a_time),
 		cmocka_unit_test(calls_before_the_proof_go_nowhere),
 		cmocka_unit_test(another_version_in_the_handshake_ends_it),
 		cmocka_unit_test(others_may_do_the_work),
-		cmocka_unit_test(who_does_not_wait_for_the_answer_fails),
-		cmocka_unit_test(who_waits_too_long_is_shown_out),
+		cmocka_unit_test(a_peer_that_does_not_wait_for_the_answer_fails),
+		cmocka_unit_test(a_handshake_that_waits_too_long_is_closed),
 		cmocka_unit_test(what_waits_here_is_not_the_servers_fault),
 		cmocka_unit_test(a_server_has_its_time_behind_that),
-		cmocka_unit_test(who_is_worked_on_is_not_shown_out),
+		cmocka_unit_test(a_handshake_under_computation_is_not_closed),
 		cmocka_unit_test(the_name_chooses_the_route),
 		cmocka_unit_test(a_route_that_was_removed_takes_nobody),
 		cmocka_unit_test(a_name_without_a_route_is_refused),
 		cmocka_unit_test(the_name_chooses_the_source),
 		cmocka_unit_test(a_name_without_a_source_is_refused),
-		cmocka_unit_test(who_need_not_has_no_name),
+		cmocka_unit_test(an_exempt_client_has_no_name),
 		cmocka_unit_test(calls_wait_for_the_server),
 	};
 

@@ -7,7 +7,7 @@
 #include "tests/session/cast.h"
 
 /* All places are taken: the first message waits, and is looked at when there is one. */
-static void who_finds_no_place_waits(void **state)
+static void a_handshake_without_a_place_waits(void **state)
 {
 	const struct cast cast = {.client = "client", .listen = "server"};
 	struct handshake_slot others[64];
@@ -75,7 +75,7 @@ static void empty_door(struct handshake_limit *d)
 
 /* A server that hangs up while our proof waits for a place is asked in version 1. Nobody is called in for the
  * connection that is gone. */
-static void who_goes_on_without_waits_no_more(void **state)
+static void a_leg_that_goes_on_without_proof_waits_no_more(void **state)
 {
 	const struct cast cast = {
 		.upstream = "client", .upstream_allows = true, .server_version = LEG_V1_OR_V2};
@@ -177,8 +177,8 @@ static void one_server_has_half_of_the_door(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_finds_no_place_waits),
-		cmocka_unit_test(who_goes_on_without_waits_no_more),
+		cmocka_unit_test(a_handshake_without_a_place_waits),
+		cmocka_unit_test(a_leg_that_goes_on_without_proof_waits_no_more),
 		cmocka_unit_test(a_door_that_stays_shut_is_not_the_servers_fault),
 		cmocka_unit_test(a_server_that_takes_long_is_left_for_the_next),
 		cmocka_unit_test(one_server_has_half_of_the_door),

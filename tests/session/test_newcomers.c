@@ -150,7 +150,7 @@ static void end(void)
 }
 
 /* Before: whoever came first had all places, for setup_timeout, again and again. */
-static void who_said_nothing_makes_room(void **state)
+static void a_silent_connection_makes_room(void **state)
 {
 	struct setup s = session_limits_setup(5);
 
@@ -380,7 +380,7 @@ static void memory_is_room_as_well(void **state)
 }
 
 /* A session that costs more than all idle sessions hold displaces none of them. */
-static void who_does_not_fit_shows_nobody_out(void **state)
+static void a_session_that_does_not_fit_displaces_none(void **state)
 {
 	struct setup s = session_limits_setup(1000);
 
@@ -440,7 +440,7 @@ static void legs_are_told_a_few_at_a_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_said_nothing_makes_room),
+		cmocka_unit_test(a_silent_connection_makes_room),
 		cmocka_unit_test(a_thousand_from_one_address),
 		cmocka_unit_test(a_thousand_from_many_addresses),
 		cmocka_unit_test(a_crowd_pushes_out_its_own),
@@ -450,7 +450,7 @@ int main(void)
 		cmocka_unit_test(servers_see_clients_addresses),
 		cmocka_unit_test(so_many_set_ups_a_second),
 		cmocka_unit_test(memory_is_room_as_well),
-		cmocka_unit_test(who_does_not_fit_shows_nobody_out),
+		cmocka_unit_test(a_session_that_does_not_fit_displaces_none),
 		cmocka_unit_test(legs_are_told_a_few_at_a_time),
 	};
 

@@ -217,7 +217,7 @@ static void begin_reading(void)
 }
 
 /* The peer's Read responses are behind its next message, for which the gateway has no Receive. */
-static void who_waits_for_a_receive_owes_no_reads(void **state)
+static void a_peer_that_waits_for_a_receive_owes_no_reads(void **state)
 {
 	(void)state;
 	begin_reading();
@@ -236,7 +236,7 @@ static void who_waits_for_a_receive_owes_no_reads(void **state)
 
 /* The peer had its turn, no message of it waited, and it answered no Read: lack of a Receive is not
  * the cause. */
-static void who_idled_in_its_turn_owes_its_reads(void **state)
+static void a_peer_that_left_its_turn_unused_owes_its_reads(void **state)
 {
 	(void)state;
 	begin_reading();
@@ -251,7 +251,7 @@ static void who_idled_in_its_turn_owes_its_reads(void **state)
 }
 
 /* Writes to the peer wait for none of its messages: the peer takes them, or not. */
-static void who_waits_for_a_receive_takes_its_writes(void **state)
+static void a_peer_that_waits_for_a_receive_takes_its_writes(void **state)
 {
 	(void)state;
 	begin(1);
@@ -534,9 +534,9 @@ int main(void)
 		cmocka_unit_test(a_client_that_takes_errors_alone_ends),
 		cmocka_unit_test(a_slow_client_goes_on),
 		cmocka_unit_test(reads_keep_to_a_rate),
-		cmocka_unit_test(who_waits_for_a_receive_owes_no_reads),
-		cmocka_unit_test(who_idled_in_its_turn_owes_its_reads),
-		cmocka_unit_test(who_waits_for_a_receive_takes_its_writes),
+		cmocka_unit_test(a_peer_that_waits_for_a_receive_owes_no_reads),
+		cmocka_unit_test(a_peer_that_left_its_turn_unused_owes_its_reads),
+		cmocka_unit_test(a_peer_that_waits_for_a_receive_takes_its_writes),
 		cmocka_unit_test(unsent_calls_are_let_go),
 		cmocka_unit_test(time_counts_from_admission),
 		cmocka_unit_test(time_of_the_requester_is_not_the_responders),

@@ -237,7 +237,7 @@ static void ends_with_data_in_receives(void **state)
 
 /* A server of the early draft whose Receives are otherwise than was said: the first call with its data is
  * refused, and goes again as the base protocol has it; those behind it do so at once. */
-static void who_does_not_take_it_says_so(void **state)
+static void a_server_with_other_receives_refuses_placed_data(void **state)
 {
 	static const uint32_t has[] = {0, 8192};
 
@@ -305,7 +305,7 @@ static void no_send_has_more_pieces_than_there_are(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_does_not_take_it_says_so),
+		cmocka_unit_test(a_server_with_other_receives_refuses_placed_data),
 		cmocka_unit_test(one_trip_each_way),
 		cmocka_unit_test(data_stay_where_they_came),
 		cmocka_unit_test(what_does_not_fit_goes_as_before),

@@ -250,7 +250,7 @@ static void alone_there_is_time(void **state)
 }
 
 /* The client is the cause, not the gateway: no GRANT may be sent to the client. */
-static void who_lets_no_grant_through_is_not_kept(void **state)
+static void a_client_that_lets_no_grant_through_is_not_kept(void **state)
 {
 	(void)state;
 	begin(1);
@@ -288,7 +288,7 @@ static void fill_window(unsigned i)
 	}
 }
 
-static void who_has_filled_its_window_has_a_minute(void **state)
+static void a_client_that_filled_its_window_gets_a_minute(void **state)
 {
 	(void)state;
 	begin(1);
@@ -405,7 +405,7 @@ static void the_route_that_holds_most_gives_back_its_oldest(void **state)
 
 /* A client far away, which has begun a call of its own, and takes a long reply as fast as the way lets it: it may send
  * nothing more, and no GRANT may come between the parts of the reply. */
-static void who_takes_what_is_before_its_grant_has_a_minute(void **state)
+static void a_client_that_takes_what_precedes_its_grant_gets_a_minute(void **state)
 {
 	enum { LIMIT = 20, REPLY = 300000 };
 	const nsec_t delay = 4 * NSEC_PER_SEC;
@@ -470,11 +470,11 @@ int main(void)
 		cmocka_unit_test(a_line_of_silent_ones_moves),
 		cmocka_unit_test(beginnings_come_back),
 		cmocka_unit_test(alone_there_is_time),
-		cmocka_unit_test(who_lets_no_grant_through_is_not_kept),
-		cmocka_unit_test(who_has_filled_its_window_has_a_minute),
+		cmocka_unit_test(a_client_that_lets_no_grant_through_is_not_kept),
+		cmocka_unit_test(a_client_that_filled_its_window_gets_a_minute),
 		cmocka_unit_test(a_call_without_an_answer_is_in_its_own_routes_way),
 		cmocka_unit_test(the_route_that_holds_most_gives_back_its_oldest),
-		cmocka_unit_test(who_takes_what_is_before_its_grant_has_a_minute),
+		cmocka_unit_test(a_client_that_takes_what_precedes_its_grant_gets_a_minute),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);

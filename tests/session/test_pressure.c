@@ -170,7 +170,7 @@ static void turns(unsigned ms)
  * One session has a call that takes long, and waits with another because others have less than
  * their share. When they are done it goes on, though nothing happens on its own connections.
  */
-static void who_stood_back_goes_on(void **state)
+static void a_session_that_was_passed_over_continues(void **state)
 {
 	const struct peer_spec big = {
 		.body = 128, .reply = 24, .segs = 1, .nreads = 1, .reads = {900000}};
@@ -337,7 +337,7 @@ int main(void)
 		cmocka_unit_test(everything_completes_within_the_budget),
 		cmocka_unit_test(replies_find_room_when_calls_have_filled_all),
 
-		cmocka_unit_test(who_stood_back_goes_on),
+		cmocka_unit_test(a_session_that_was_passed_over_continues),
 		cmocka_unit_test(both_directions_complete),
 		cmocka_unit_test(credits_shrink_and_recover),
 	};

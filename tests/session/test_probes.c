@@ -105,7 +105,7 @@ static void an_update_is_found(void **state)
 }
 
 /* After a while without an answer the server's version is forgotten. Asked in version 2 the server is silent, and is asked in 1. */
-static void who_was_away_is_found_again(void **state)
+static void a_server_that_was_away_is_found_again(void **state)
 {
 	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 17);
 	struct servers *servers;
@@ -136,7 +136,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_promise_takes_no_memory),
 		cmocka_unit_test(an_update_is_found),
-		cmocka_unit_test(who_was_away_is_found_again),
+		cmocka_unit_test(a_server_that_was_away_is_found_again),
 	};
 
 	return cmocka_run_group_tests_name("probes", tests, NULL, NULL);

@@ -288,7 +288,7 @@ static void have_spares(void)
 }
 
 /* A session that is at work keeps a few places for its next calls, until somebody would wait for one. */
-static void spare_places_are_for_who_needs_one(void **state)
+static void cached_blocks_are_for_a_session_that_needs_one(void **state)
 {
 	const struct session_queue *q;
 
@@ -315,7 +315,7 @@ static void spare_places_are_for_who_needs_one(void **state)
 
 /* No free blocks are kept while another session waits, and a session that ends or is idle has
  * none. */
-static void who_is_idle_or_ends_has_no_spare_places(void **state)
+static void an_idle_or_ended_session_has_no_cached_blocks(void **state)
 {
 	(void)state;
 	for (unsigned v = 0; v < 2; v++) {
@@ -483,8 +483,8 @@ int main(void)
 		cmocka_unit_test(a_larger_wish_holds_nobody_up),
 		cmocka_unit_test(a_server_that_hangs_leaves_others_room),
 		cmocka_unit_test(rpcs_in_flight_are_counted),
-		cmocka_unit_test(spare_places_are_for_who_needs_one),
-		cmocka_unit_test(who_is_idle_or_ends_has_no_spare_places),
+		cmocka_unit_test(cached_blocks_are_for_a_session_that_needs_one),
+		cmocka_unit_test(an_idle_or_ended_session_has_no_cached_blocks),
 		cmocka_unit_test(a_session_ends_with_calls_kept),
 		cmocka_unit_test(what_connections_take_later_has_the_same_limit),
 		cmocka_unit_test(a_large_segment_moves_in_pieces),

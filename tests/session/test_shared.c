@@ -167,7 +167,7 @@ static void it_ended_alone(void)
 	world_free(&w);
 }
 
-static void who_sends_more_than_granted_ends_alone(void **state)
+static void a_peer_that_sends_more_than_granted_ends_alone(void **state)
 {
 	struct setup s = shared(1, 1);
 
@@ -185,7 +185,7 @@ static void who_sends_more_than_granted_ends_alone(void **state)
 }
 
 /* Buffers have the size of the largest inline threshold of all; each peer got its own threshold. */
-static void who_sends_longer_than_told_ends_alone(void **state)
+static void a_peer_that_sends_longer_than_announced_ends_alone(void **state)
 {
 	struct setup s = shared(1, 1);
 	struct xdr_out x;
@@ -350,8 +350,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(idle_connections_cost_little),
 		cmocka_unit_test(memory_comes_and_goes_with_the_load),
-		cmocka_unit_test(who_sends_more_than_granted_ends_alone),
-		cmocka_unit_test(who_sends_longer_than_told_ends_alone),
+		cmocka_unit_test(a_peer_that_sends_more_than_granted_ends_alone),
+		cmocka_unit_test(a_peer_that_sends_longer_than_announced_ends_alone),
 		cmocka_unit_test(receives_of_a_lost_queue_are_used_again),
 		cmocka_unit_test(sessions_leave_the_pool_its_share),
 		cmocka_unit_test(grants_shrink_while_receives_are_short),

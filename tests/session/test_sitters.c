@@ -161,7 +161,7 @@ static void a_crowd_leaves_receives_to_others(void **state)
 
 /* A device gives Receives to any connection. So the sessions that hold them are ended until others
  * have what they need, several at a time. */
-static void who_sits_on_them_ends_where_they_are_scarce(void **state)
+static void sessions_that_hold_scarce_receives_end(void **state)
 {
 	(void)state;
 	begin(true);
@@ -238,7 +238,7 @@ static void are_in_want(bool others)
 }
 
 /* A server that takes its time is no reason to end who waits for it, where no other route wants what they hold. */
-static void who_waits_for_its_server_stays(void **state)
+static void a_session_that_waits_for_its_server_stays(void **state)
 {
 	(void)state;
 	begin(false);
@@ -259,7 +259,7 @@ static void who_waits_for_its_server_stays(void **state)
 }
 
 /* Where it is not all of them that are short, but one client's own part: its calls are set aside. */
-static void who_keeps_its_part_goes_on(void **state)
+static void a_client_that_holds_its_part_continues(void **state)
 {
 	(void)state;
 	begin(false);
@@ -278,12 +278,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_crowd_leaves_receives_to_others),
-		cmocka_unit_test(who_sits_on_them_ends_where_they_are_scarce),
+		cmocka_unit_test(sessions_that_hold_scarce_receives_end),
 		cmocka_unit_test(others_progress_does_not_hide_them),
 		cmocka_unit_test(what_they_throw_away_does_not_hide_them),
 		cmocka_unit_test(it_counts_from_when_they_sit),
-		cmocka_unit_test(who_waits_for_its_server_stays),
-		cmocka_unit_test(who_keeps_its_part_goes_on),
+		cmocka_unit_test(a_session_that_waits_for_its_server_stays),
+		cmocka_unit_test(a_client_that_holds_its_part_continues),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);

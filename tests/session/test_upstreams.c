@@ -424,7 +424,7 @@ static void connections_of_a_client_have_one_server(void **state)
 	assert_int_not_equal(used & (used - 1), 0); /* not one for all */
 }
 
-static void who_is_refused_by_one_has_the_next(void **state)
+static void a_client_refused_by_one_server_gets_the_next(void **state)
 {
 	struct end *e;
 
@@ -508,7 +508,7 @@ static void drain_route(void)
 
 /* Sessions that connect again while another is in the middle of an RPC do not follow it, even if
  * the server is no longer configured. */
-static void who_is_drained_goes_where_it_belongs(void **state)
+static void a_drained_client_goes_to_the_server_chosen_anew(void **state)
 {
 	struct servers_config others = {.port = 20050, .nhosts = 1, .patience = 3 * S};
 	struct end *idle[4], *busy, *late;
@@ -658,7 +658,7 @@ static void a_name_that_is_not_answered_holds_up_its_client_alone(void **state)
 }
 
 /* A connection is made for a server that hangs as well. */
-static void probes_tell_who_hangs(void **state)
+static void probes_find_a_server_that_hangs(void **state)
 {
 	size_t before;
 
@@ -758,14 +758,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(connections_of_a_client_have_one_server),
-		cmocka_unit_test(who_is_refused_by_one_has_the_next),
+		cmocka_unit_test(a_client_refused_by_one_server_gets_the_next),
 		cmocka_unit_test(a_client_moves_with_all_it_has),
-		cmocka_unit_test(who_is_drained_goes_where_it_belongs),
+		cmocka_unit_test(a_drained_client_goes_to_the_server_chosen_anew),
 		cmocka_unit_test(a_client_that_nobody_else_takes_stays),
 		cmocka_unit_test(a_name_is_waited_for),
 		cmocka_unit_test(a_name_that_nobody_knew_is_waited_for_so_long),
 		cmocka_unit_test(a_name_that_is_not_answered_holds_up_its_client_alone),
-		cmocka_unit_test(probes_tell_who_hangs),
+		cmocka_unit_test(probes_find_a_server_that_hangs),
 		cmocka_unit_test(nothing_is_left_of_any_of_it),
 		cmocka_unit_test(every_allocation_may_fail),
 	};

@@ -576,7 +576,7 @@ static void a_client_that_says_nothing_is_shown_out(void **state)
 }
 
 /* Properties that never end are no more than silence. */
-static void a_client_whose_properties_never_end_is_shown_out(void **state)
+static void a_client_with_endless_properties_is_closed(void **state)
 {
 	(void)state;
 	begin_client(LEG_V1_OR_V2);
@@ -610,7 +610,7 @@ int main(void)
 		cmocka_unit_test(messages_before_the_version_is_known_count),
 		cmocka_unit_test(what_is_too_short_is_answered_with_silence_and_then_the_end),
 		cmocka_unit_test(a_client_that_says_nothing_is_shown_out),
-		cmocka_unit_test(a_client_whose_properties_never_end_is_shown_out),
+		cmocka_unit_test(a_client_with_endless_properties_is_closed),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);

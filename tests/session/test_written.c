@@ -523,7 +523,7 @@ static void refuse_any(uint32_t xid)
 	raw_words(&stage.raw, xid, 1, 20, ERROR_TYPE, CHUNK_CODE);
 }
 
-static void who_has_no_other_answer_is_believed(void **state)
+static void a_server_without_another_answer_is_believed(void **state)
 {
 	(void)state;
 	begin(2, 1, refuse_any);
@@ -627,7 +627,7 @@ static void read_nfs4(bool both)
 	assert_int_equal(play.reply.length > 0, both);
 }
 
-static void who_ignores_write_chunks_gets_no_reply_chunk_beside(void **state)
+static void a_server_that_ignores_write_chunks_gets_no_reply_chunk_beside(void **state)
 {
 	(void)state; /* for a client of version 2 the Reply chunk is left out as it is */
 	begin(1, 1, ignore_write_chunk);
@@ -787,8 +787,8 @@ int main(void)
 		cmocka_unit_test(a_reply_longer_than_expected_is_asked_for_again),
 		cmocka_unit_test(data_that_are_refused_are_no_long_reply),
 		cmocka_unit_test(shared_addresses_are_told_of),
-		cmocka_unit_test(who_has_no_other_answer_is_believed),
-		cmocka_unit_test(who_ignores_write_chunks_gets_no_reply_chunk_beside),
+		cmocka_unit_test(a_server_without_another_answer_is_believed),
+		cmocka_unit_test(a_server_that_ignores_write_chunks_gets_no_reply_chunk_beside),
 		cmocka_unit_test(the_pad_that_ends_a_reply_is_not_needed),
 		cmocka_unit_test(a_reply_chunk_that_was_not_offered_is_none),
 		cmocka_unit_test(any_order_of_writes_will_do),

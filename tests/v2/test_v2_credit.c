@@ -202,7 +202,7 @@ static void begin_with(bool literal, uint32_t advertised)
 }
 
 /* Protocol decision 93: two calls of three parts or more tell it, none of fewer does. */
-static void who_counts_what_it_sends(void **state)
+static void a_peer_that_counts_what_it_sends(void **state)
 {
 	(void)state;
 	for (uint32_t parts = 1; parts < 6; parts++) {
@@ -220,7 +220,7 @@ static void who_counts_what_it_sends(void **state)
 }
 
 /* ... and a peer that advertises less than it did is not taken for one, whenever that shows. */
-static void who_advertises_less_than_before(void **state)
+static void a_peer_that_advertises_less_than_before(void **state)
 {
 	(void)state;
 	for (uint32_t before = 4; before <= 40; before++)
@@ -240,7 +240,7 @@ static void who_advertises_less_than_before(void **state)
 
 /* The same for a peer that has all Receives posted only at times, or that grants without
  * counting. */
-static void who_has_not_all_posted(void **state)
+static void a_peer_that_has_not_all_posted(void **state)
 {
 	(void)state;
 	begin_with(false, 32);
@@ -267,9 +267,9 @@ int main(void)
 		cmocka_unit_test(raised_and_lowered),
 		cmocka_unit_test(counters_wrap),
 		cmocka_unit_test(window_estimate),
-		cmocka_unit_test(who_counts_what_it_sends),
-		cmocka_unit_test(who_advertises_less_than_before),
-		cmocka_unit_test(who_has_not_all_posted),
+		cmocka_unit_test(a_peer_that_counts_what_it_sends),
+		cmocka_unit_test(a_peer_that_advertises_less_than_before),
+		cmocka_unit_test(a_peer_that_has_not_all_posted),
 	};
 	return cmocka_run_group_tests_name("v2 credit", tests, NULL, NULL);
 }

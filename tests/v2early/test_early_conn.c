@@ -189,7 +189,7 @@ static void thresholds_are_4096(void **state)
 }
 
 /* Section 5.2; and what a server of draft -07 makes of RDMA2_MSG: RDMA2_ERR_INVAL_HTYPE, 4. */
-static void who_does_not_speak_it_is_left(void **state)
+static void a_server_without_the_early_draft_is_left(void **state)
 {
 	static const uint32_t refusals[][4] = {{1, EARLY_ERR_VERS, 1, 1},
 					       {2, EARLY_ERR_VERS, 1, 1},
@@ -671,7 +671,7 @@ int main(void)
 		cmocka_unit_test(the_first_call_asks),
 		cmocka_unit_test(an_error_grants_nothing_before_the_first_reply),
 		cmocka_unit_test(thresholds_are_4096),
-		cmocka_unit_test(who_does_not_speak_it_is_left),
+		cmocka_unit_test(a_server_without_the_early_draft_is_left),
 		cmocka_unit_test(malformed_calls_draw_bad_header),
 		cmocka_unit_test(options_are_not_known),
 		cmocka_unit_test(inval_option_is_about_no_call),

@@ -381,7 +381,7 @@ static void an_answer_that_is_wrong(void **state)
 }
 
 /* Section 2: who sends no responses refuses what asks for one; who has answered one means something else. */
-static void who_does_not_answer_so(void **state)
+static void a_responder_without_transmit_responses(void **state)
 {
 	const uint8_t bad[20] = {[3] = 5, [7] = 2, [11] = 8, [15] = 4, [19] = 2};
 	struct option o = response(4, 0);
@@ -405,7 +405,7 @@ static void who_does_not_answer_so(void **state)
 	}
 }
 
-static void answers_to_who_asks(void **state)
+static void answers_to_a_requester_that_asks(void **state)
 {
 	const struct option report = {
 		.dir = 0, .type = RTR_REPORT, .ninfo = 5, .info = {5, 1, 0, 0, 3}};
@@ -455,8 +455,8 @@ int main(void)
 		cmocka_unit_test(a_call_that_is_refused),
 		cmocka_unit_test(an_answer_with_its_data),
 		cmocka_unit_test(an_answer_that_is_wrong),
-		cmocka_unit_test(who_does_not_answer_so),
-		cmocka_unit_test(answers_to_who_asks),
+		cmocka_unit_test(a_responder_without_transmit_responses),
+		cmocka_unit_test(answers_to_a_requester_that_asks),
 	};
 
 	return cmocka_run_group_tests_name("early rtr", tests, NULL, NULL);

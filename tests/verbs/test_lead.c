@@ -107,7 +107,7 @@ static void an_address_that_leads_nowhere_yet_leads_to_all(void **state)
 	expect_used(true, true);
 }
 
-static void who_says_nothing_is_given_all(void **state)
+static void an_instance_without_uses_gets_all_devices(void **state)
 {
 	(void)state;
 	adapter_add_other();
@@ -308,7 +308,7 @@ int main(void)
 		adapter_test(each_side_may_have_its_own_device),
 		adapter_test(all_addresses_lead_to_all_devices),
 		adapter_test(an_address_that_leads_nowhere_yet_leads_to_all),
-		adapter_test(who_says_nothing_is_given_all),
+		adapter_test(an_instance_without_uses_gets_all_devices),
 		adapter_test(a_device_that_is_not_used_decides_nothing),
 		adapter_test(insecure_handles_are_refused),
 		adapter_test(windows_are_not_refused),

@@ -75,7 +75,7 @@ static void quiet_times_lower_it(void **state)
 }
 
 /* Only the offending connection ends, and its Receives serve others. */
-static void whoever_overruns_ends_alone(void **state)
+static void a_peer_that_overruns_ends_alone(void **state)
 {
 	struct world *w = *state;
 	struct fabric_conn_params p = world_params(), few = world_params();
@@ -207,7 +207,7 @@ int main(void)
 		shared_test(peers_try_for_ever),
 		shared_test(a_burst_is_told),
 		shared_test(quiet_times_lower_it),
-		shared_test(whoever_overruns_ends_alone),
+		shared_test(a_peer_that_overruns_ends_alone),
 		shared_test(a_breach_is_noticed),
 		cmocka_unit_test_teardown(own_are_not_shared, world_stop),
 	};

@@ -188,7 +188,7 @@ static bool is_final(const struct wire_msg *m)
 }
 
 /* Which XID the server's CONNPROP has: the document does not say. */
-static enum verdict whose_xid(struct run *r)
+static enum verdict xid_of_connprop_final(struct run *r)
 {
 	enum verdict v = raw_up(r);
 	uint32_t ours, theirs;
@@ -271,8 +271,8 @@ static const struct probe_case cases[] = {
 	 overrun, 2, false},
 	{"v2.prop.announced", "v2 6.3.4, 4.2.2", "open", "properties of its own may be absent",
 	 announced, 2, false},
-	{"v2.prop.xid", "v2 6.3.4", "open", "the XID of its RDMA2_CONNPROP_FINAL", whose_xid, 2,
-	 false},
+	{"v2.prop.xid", "v2 6.3.4", "open", "the XID of its RDMA2_CONNPROP_FINAL",
+	 xid_of_connprop_final, 2, false},
 	{"v2.prop.bad-final", "v2 6.3.4, 7.2.2", "open",
 	 "another FINAL after one that drew BAD_PROPVAL", after_bad_final, 2, false},
 	{"v2.prop.discarded", "v2 7.2.2", "MUST",
