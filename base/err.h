@@ -28,7 +28,7 @@ enum err {
 	ERR_ACCESS = ERR_CODE(ERR_CLASS_PEER, 8), /* remote access outside what was exposed */
 	ERR_CRC = ERR_CODE(ERR_CLASS_PEER, 9),	  /* a checksum does not match */
 	ERR_PROTO = ERR_CODE(ERR_CLASS_PEER, 10), /* any other breach of protocol */
-	ERR_AUTH = ERR_CODE(ERR_CLASS_PEER, 11),  /* the peer did not prove who it is */
+	ERR_AUTH = ERR_CODE(ERR_CLASS_PEER, 11),  /* the peer did not prove its name */
 	ERR_REMOTE = ERR_CODE(ERR_CLASS_REMOTE, 1),   /* the peer sent an error report */
 	ERR_REJECTED = ERR_CODE(ERR_CLASS_REMOTE, 2), /* the peer rejected the connection */
 	ERR_NOMEM = ERR_CODE(ERR_CLASS_LIMIT, 1),     /* an allocation or a pool is exhausted */

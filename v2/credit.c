@@ -22,8 +22,8 @@
  * may pass the limit by one. It opens the other's window, the other's next
  * message carries a fresh value, and both go on. So that this one chance is
  * never spent for nothing, a GRANT is sent only when its value is past every
- * value sent before: whoever lowered its advertisement has first to see the
- * messages it had already granted.
+ * value sent before: an end that lowered its advertisement has to receive the
+ * messages that it had already granted first.
  */
 #include "v2/credit.h"
 

@@ -12,7 +12,7 @@
  *         6.3.6 and 6.3.9), a GRANT as well, so nothing of ours comes between the parts. Two ends
  *         that both begin with too few credits wait for each other's GRANTs for ever.
  * Rule:   the message begins only when this end has the credits for all its Sends.
- * Pinned: tests/session/test_credits.c:what_credits_do_not_cover_is_not_taken_for_sent
+ * Pinned: tests/v2/test_v2_pair.c:both_continue_at_once
  */
 
 /** v2_credit_cover_sends - number of Sends that @m takes; @octets: length of its header and payload

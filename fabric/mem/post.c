@@ -13,7 +13,7 @@
  * Operation. A post takes a free slot, notes what was asked and puts it on the lists
  * of its connection (op.c). The flush gives Sends, Writes and Reads a time of arrival;
  * a Receive can be used from then on. The slot is free again when the completion was
- * polled, so a user who never polls runs into ERR_AGAIN.
+ * polled, so a user that never polls gets ERR_AGAIN.
  */
 
 static int post_recv(struct mem_conn *c, const struct fabric_piece *pieces, unsigned n,

@@ -12,7 +12,7 @@ enum { PORTS = 3, JOBS = 200, ROUNDS = 5 };
 
 struct work {
 	struct job job;
-	unsigned done; /* written by whoever has the job: no lock */
+	unsigned done; /* written by the thread that has the job: no lock */
 	unsigned port;
 };
 

@@ -173,7 +173,7 @@ static void each_threads_lines_keep_their_order(void **state)
 	assert_int_equal(t.out_of_place, 0);
 }
 
-/* Before: the first line that the pipe had no room for blocked whoever logged it. */
+/* A line for which the pipe has no room must not block the thread that logs it. */
 static void logging_does_not_wait_for_the_reader(void **state)
 {
 	enum { LINES = 200000 };

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # hostauth.sh BIN CASE: two gateways in a row, version 1 at both ends and version 2 between them, where
-# each has to prove who it is. Everything stays on loopback, on an address of this run's own.
+# each has to prove its name. Everything stays on loopback, on an address of this run's own.
 #
 #   client -> 20049 gateway A -> 20051 gateway B -> 20053 server     the route with hostauth
 #   client -> 20050 gateway A -> 20052 gateway B -> 20054 server     another route, which is to be unharmed
@@ -433,7 +433,7 @@ case_by_name() {
     served_by 20053 "$SERVER" 14
 }
 
-# The tools prove who they are as gateways do.
+# The tools prove their names as gateways do.
 case_tools() {
     local mine=(--hostauth-cert "$DIR/A.pem" --hostauth-key "$DIR/A.key" --hostauth-ca "$DIR/ca.pem")
     local shared
@@ -486,7 +486,7 @@ case_tools() {
     grep -q 'clients that proved who they are 1, the last one pair-1' "$DIR/server20060" || fail "nobody was proved"
 }
 
-# The probe's cases: a gateway passes, and each fails against somebody who does just that wrong.
+# The probe's cases: a gateway passes, and each case fails against a peer with just that fault.
 case_conformance() {
     local peer=$KEYS/../peer defect cases id
     local mine=(--hostauth-cert "$DIR/A.pem" --hostauth-key "$DIR/A.key" --hostauth-ca "$DIR/ca.pem")

@@ -11,7 +11,7 @@ CONF=$DIR/gw.conf
 LOG=$DIR/gateway.err
 
 has() { grep -q -e "$1" "$LOG"; }
-# The log is written behind the back of whoever says something.
+# A thread writes the log, so a line may appear later than the answer that follows it.
 expect() { wait_for 20 has "$1" || fail "no line of the log matches: $1"; }
 count() { grep -c -e "$1" "$LOG"; }
 counts() { [ "$(count "$2")" -ge "$1" ]; }
@@ -160,7 +160,7 @@ case_capacity() {
     done < <(rows)
     echo "$n rows, $few of them with few sessions"
     [ "$n" -ge 5 ] && [ "$few" -ge 2 ] && [ "$few" -lt "$n" ] || fail "$n rows, $few of them with few sessions"
-    # Few are what somebody wants who says so.
+    # An operator who sets max_sessions wants few sessions, so there is no warning.
     sed -i 's/^memory_limit/max_sessions = 1; &/' "$CONF"
     expect_exit 0 "$BIN/rpcrdma-gw" --check "$CONF"
     ! grep -q warning "$DIR/out.err" || fail "a warning about what was asked for"
@@ -400,8 +400,8 @@ case_traffic() {
     stop 0 3
 }
 
-# Data of calls are behind the calls that come after these: who has too many of the Receives that there are gets on, and
-# so do more clients than there are Receives for all that they may send.
+# Data of calls are behind later calls of the same client. A client that holds too many Receives continues, and so do more
+# clients than there are Receives for all that they may send.
 case_writers() {
     configure "credits = 64;"
     sed -i 's/^workers = 2/workers = 1/; s/"256M"/"32M"/' "$CONF"
@@ -418,7 +418,7 @@ case_writers() {
 }
 
 # However much there is for those that move much, a worker looks at its sockets every so many octets, a few turns of
-# one connection each way: who has a small call waits for no more.
+# one connection each way. So a client with a small call waits no longer than that.
 case_turns() {
     local most
     [ -e "$BIN/libbetween.so" ] || exit 77 # a sanitizer wants to be the first that is loaded
@@ -519,7 +519,7 @@ case_stop_in_setup() {
     start client "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20049" --version 1 --op null --count 1
     client=$pid
     wait_for 10 has event=session.begin || fail "nobody is being let in"
-    # ... and who has connected, but sent only half of its set-up request.
+    # ... and a client that has connected, but sent only half of its set-up request.
     exec {silent}<>"/dev/tcp/$HOST/20049"
     mpa_request >&"$silent"
     sleep 0.3
@@ -784,7 +784,7 @@ are_sessions() {
 heap_is_back() { report && [ "$(heap_live)" -le $((heap + 40)) ]; }
 heap_live() { sed -n 's/.*event=process .*heap_live=\([0-9]*\).*/\1/p' "$LOG" | tail -n 1; }
 
-# Standard error is a pipe, and who reads it stops after the first lines: connections come and go,
+# Standard error is a pipe, and its reader stops after the first lines: connections come and go,
 # a busy session goes on, a report is asked for, and the end is an orderly one.
 case_log_not_read() {
     local fifo=$DIR/fifo busy line="" round
@@ -822,7 +822,7 @@ case_log_not_read() {
     ! grep -q event=end "$DIR/read" || fail "the pipe was never full"
 }
 
-# Far more than max_sessions connect, say nothing and stay: who means it is served all the same.
+# Far more clients than max_sessions connect, send nothing and stay: a client with calls is served all the same.
 case_crowd() {
     local fd fds=()
     configure

@@ -127,7 +127,7 @@ static void a_host_with_many_displaces_its_own(void **state)
 	preauth_queue_fini(&queue);
 }
 
-/* With one each, who came first goes first. */
+/* If each host has one member, the oldest member goes first. */
 static void among_equals_the_oldest_goes(void **state)
 {
 	enum { N = 32 };

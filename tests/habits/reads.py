@@ -71,7 +71,7 @@ class Way:
     # --- the server ---
 
     def listen(self):
-        """Whoever comes from the gateway is served in a thread of its own."""
+        """Each connection from the gateway is served in a thread of its own."""
         route = self.routes[-1]
         route.server.settimeout(None)
         while True:

@@ -38,7 +38,7 @@ static void extend(X509 *x, int nid, const char *value)
 	X509_EXTENSION_free(ext);
 }
 
-/* @san: whom it is for; NULL: an authority. @by: who signs, itself if NULL. */
+/* @san: name of the certificate's owner; NULL: an authority. @by: the signer; NULL: signed by itself. */
 static struct party party(const char *common, const char *san, const struct party *by, long serial)
 {
 	struct party p = {.key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519"), .cert = X509_new()};
@@ -139,7 +139,8 @@ static struct hostauth_creds *creds(enum hostauth_role role, const struct party 
 	return c;
 }
 
-/* The acceptor, who has the lists; or the initiator. @why: in its log; NULL: it believes. */
+/* The end with the lists is the acceptor, then the initiator. @why: the reason in its log; NULL: it accepts the
+ * peer. */
 static void meet(const struct party *who, const struct party *between, const char *ca,
 		 const char *lists, const char *why)
 {

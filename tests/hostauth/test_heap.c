@@ -14,7 +14,7 @@
 #include "hostauth/chain.h"
 #include "tests/hostauth/pair.h"
 
-/* Each of OpenSSL's allocations is counted for whoever was at work. */
+/* Each of OpenSSL's allocations is counted for the end that was at work. */
 enum { NOBODY = 2, OWNERS, HEAD = 16 };
 
 struct head {

@@ -390,7 +390,8 @@ static void early_data_are_refused(void **state)
 	SSL_CTX_free(ctx);
 }
 
-/* Section 7.3: who begins with another type than CONNPROP_MIDDLE has not the profile, whatever is in it. */
+/* Section 7.3: a peer that begins with another type than CONNPROP_MIDDLE does not have the profile, whatever the
+ * message contains. */
 static void a_final_at_first_is_none(void **state)
 {
 	struct hostauth_in in = {.has_value = true, .final = true};

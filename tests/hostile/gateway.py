@@ -63,7 +63,7 @@ class Route:
         return {'1': 1, '2-early': 'early'}.get(self.version, 2)
 
     def serve_honestly(self):
-        """From now on whoever comes is served."""
+        """From now on every client is served."""
         def run():
             while True:
                 try:

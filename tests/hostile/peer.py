@@ -39,8 +39,8 @@ class End:
         return self.received + self.advertised if self.version == 2 else v1.CREDIT
 
     def no_credit(self):
-        """A value that leaves nothing to send, not even a GRANT (4.2.1.1). Whoever overruns says this: a gateway may
-        hear a batch in two turns, and would grant more between them."""
+        """A value that leaves nothing to send, not even a GRANT (4.2.1.1). A peer that overruns its credits sends this
+        value, because a gateway may process a batch in two turns, and would grant more between them."""
         return (self.received - 1) & 0xffffffff
 
     def send(self, message, **how):

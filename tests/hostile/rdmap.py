@@ -60,7 +60,7 @@ class Conn:
     # --- sending ---
 
     def raw(self, data):
-        """Octets as they are. A peer that has gone is found out by whoever reads."""
+        """Octets as they are. Only a later read shows that the peer has gone."""
         try:
             self.sock.sendall(data)
         except (BrokenPipeError, ConnectionResetError):

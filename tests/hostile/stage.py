@@ -10,7 +10,7 @@ from routes import SHARED
 
 
 class Stage:
-    """What a case plays on. Who is there depends on its .on: .sock (TCP alone), .conn (RDMA), .end (a
+    """What a case plays on. The ends that exist depend on its .on: .sock (TCP alone), .conn (RDMA), .end (a
     client that speaks a version), .server (the server behind the gateway, ours to play). The XID
     the answer must name is .xid."""
 

@@ -37,7 +37,7 @@ static void draw_character(struct rogue *r)
 	static const unsigned often[] = {1, 2, 3, 6, 20, 100};
 
 	r->knows = (unsigned)(rng_next(r->rng) & rng_next(r->rng)) & r->allowed;
-	if (rogue_draw(r, 2)) /* takes several who do the same */
+	if (rogue_draw(r, 2)) /* this misdeed has an effect only if several rogues do it */
 		r->knows |= MISDEED_LATE & r->allowed;
 	if (!rogue_draw(r, 3))
 		r->knows &= ~(unsigned)(MISDEED_HANG | MISDEED_SLOW);

@@ -158,7 +158,7 @@ static void test_slow_ones(void **state)
 	end();
 }
 
-/* Nothing more is read of who is disconnected: what a message of his had begun to fill is free at once. */
+/* The gateway reads nothing more from a disconnected peer: memory that a message had begun to fill is free at once. */
 static void test_disconnected(void **state)
 {
 	(void)state;

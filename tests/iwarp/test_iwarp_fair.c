@@ -149,14 +149,15 @@ static void test_small_beside_bulk(void **state)
 	end();
 }
 
-/* Many who move, together, what a turn may, and each so little that it need not rest. */
+/* Many connections that together move as much as a turn may, each so little that it need not wait for the end of
+ * the turn. */
 enum {
 	CROWD = 12,
 	SHARE = 45000, /* octets of one in a turn: all but the last begin before these are too many */
 	ROUNDS = 2000, /* turns that one beside them may have to wait */
 };
 
-static struct sock_pair far; /* where they come from */
+static struct sock_pair far; /* the other ends of .crowd */
 static struct bulk crowd[CROWD];
 
 static void both_step(void)

@@ -298,7 +298,8 @@ static void as_many_are_left_as_one_may_send(void **state)
 	window = 32;
 	pair.f->receives_most = 64;
 	pair.f->receives_left =
-		8; /* more than a fourth part, and fewer than that and what is for nobody who keeps some */
+		8; /* more than a fourth, but fewer than a fourth plus the last Receives, which are for
+		    * connections that hold none */
 	fabric_gave_back(greedy.conn);
 	steps(50);
 	assert_int_equal(told(&greedy), 2);

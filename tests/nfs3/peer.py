@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""peer.py serve ADDRESS PORT...: tells whoever asks, by TCP or UDP, who it is to us.
+"""peer.py serve ADDRESS PORT...: answers each request, by TCP or UDP, with the address that it came from.
 peer.py ask tcp|udp ADDRESS PORT [FROM_PORT]: asks, and prints the answer; exit status 1 when there is none."""
 import select
 import socket

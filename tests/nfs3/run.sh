@@ -77,8 +77,8 @@ serve() { # WHERE ADDRESS PORT...
     start "serve-$1-$2" nsenter "$(net "$1")" -- python3 -ESs "$PEER" serve "${@:2}"
     wait_for 20 grep -qs serving "$DIR/serve-$1-$2" || fail "nobody serves at $1"
 }
-# hears WHERE ADDRESS PORT SEEN [FROM]: who asks there is SEEN, by TCP and UDP; from its port FROM, if one is
-# said, which stays what it is.
+# hears WHERE ADDRESS PORT SEEN [FROM]: a request from WHERE to ADDRESS and PORT arrives with source address SEEN, by TCP and
+# UDP. With FROM it is sent from this port, which stays the same.
 hears() {
     local kind
     for kind in tcp udp; do

@@ -22,7 +22,7 @@ def tcp():
 
 
 def served():
-    """Who comes now is answered, by both."""
+    """A client that comes now is answered, by both sockets."""
     assert client.one(CONTROL, {"do": "status"}, "status")["state"] == "serving"
     assert client.metrics(URL)
 
@@ -58,7 +58,7 @@ def endless(connect, octet):
 
 
 def flood(connect, n):
-    """Far more than there are places, who stay and say nothing, or begin to."""
+    """Far more connections than there are places; they stay and send nothing, or a part of a request."""
     crowd = []
     for i in range(n):
         s = connect()
@@ -119,7 +119,7 @@ def behind():
 
 
 def rebound():
-    """A page of somebody's, whose name leads here, learns nothing by a browser's help; whoever asks by an address does."""
+    """A web page whose own name leads here learns nothing through a browser; a request by an address is answered."""
     def status(*hosts):
         with tcp() as s:
             s.sendall(b"GET /metrics HTTP/1.1\r\n" + b"".join(b"Host: %s\r\n" % h.encode() for h in hosts) + b"\r\n")
@@ -184,7 +184,7 @@ def sessions(i, s=[]):
 
 
 def listeners():
-    """Who listens in and hangs up at once, never asks for what there is, or asks and does not read it."""
+    """Clients that trace and hang up at once, never ask for the records, or ask and do not read them."""
     for i in range(100):
         with client.unix(CONTROL) as s:
             send(s, b'{"do":"%s"}\n' % (b"trace", b"capture")[i % 2])

@@ -128,7 +128,7 @@ case_deployed() {
     stop
 }
 
-# Between two RPCs: whoever is drained or killed sees its connection end, others go on.
+# A drained or killed client sees its connection end between two RPCs; others continue.
 case_orders() {
     local other
     configure
@@ -352,7 +352,7 @@ case_successor() {
     stop
 }
 
-# Garbage, crowds, who does not read: others are served, memory and descriptors are as before.
+# Garbage, many connections, clients that do not read: others are served, memory and descriptors are as before.
 case_hostile() {
     local before after
     configure
@@ -543,7 +543,7 @@ case_reload_refused() {
     grep -q 'event=stop .*drain_timeout_s=4' "$LOG" || fail "drain_timeout is as it was"
 }
 
-# A service manager's sockets, its watchdog, and what it is told. While the gateway is away who connects
+# A service manager's sockets, its watchdog, and the messages to it. A client that connects while the gateway is away
 # waits, and is served afterwards.
 case_service() {
     local manager early
@@ -567,7 +567,7 @@ case_service() {
     ! grep 'event=end' "$LOG" | grep -v 'code=0 heap_live=0\|code=3' || fail "something is left"
 }
 
-# turned_away PORT: who connects there hears an end at once, and does not wait for nothing
+# turned_away PORT: a client that connects there sees its connection end at once
 turned_away() {
     python3 - "$HOST" "$1" <<'END' || fail "who connects to port $1 waits in vain"
 import socket, sys
@@ -663,7 +663,7 @@ nobody_was_refused() {
 successor_serves() { python3 "$HERE/client.py" ask "$CTL" '{"do":"status"}' 2>/dev/null | grep -q "\"pid\": $1,.*\"state\": \"serving\""; }
 
 # Twenty times another process goes on with the sockets, while clients come and go and one stays: nobody is
-# refused, and who stays sees its connection end between two calls.
+# refused, and the client that stays sees its connection end between two calls.
 case_takeover() {
     local i first old
     configure
@@ -719,7 +719,7 @@ case_takeover_fails() {
     stop
 }
 
-# There is one that serves, whoever of both is slow, or goes away.
+# Exactly one of both gateways serves, even if one of them is slow or goes away.
 case_takeover_once() {
     local other
     configure
@@ -881,8 +881,8 @@ case_closed_output() {
     wait "$PID" || fail "exit code $?"
 }
 
-# RPCs with their steps: all of a run, those that took long, those of a program; and whoever goes away takes its taps
-# along.
+# RPCs with their steps: all of a run, those that took long, those of a program. The traces of a client end with its
+# connection.
 case_trace() {
     local i
     configure

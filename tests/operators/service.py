@@ -123,7 +123,7 @@ def restart():
     m.hear("READY=1")
     m.stop()
     m.told.close()
-    # Nobody is refused while it is away: who comes waits in the sockets that stay open.
+    # No client is refused while the gateway is away: a client that comes waits in the sockets that stay open.
     waits = socket.create_connection(sockets[0].getsockname(), PATIENCE)
     print("away", flush=True)
     time.sleep(0.5)
@@ -133,7 +133,7 @@ def restart():
     print("back", flush=True)
     await_file(CONF + ".go")
     waits.close()
-    # As it is done to upgrade: whoever comes, at whatever moment, is served by one or the other.
+    # As in an upgrade: a client that comes at any moment is served by one process or the other.
     for _ in range(RESTARTS):
         m.stop()
         m.start(sockets)

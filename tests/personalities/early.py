@@ -36,8 +36,8 @@ class EarlyEnd(End):
         return 1 << 30
 
     def inline(self):
-        """5: whoever connects begins with a short message; who is asked MUST take 4096 octets itself (2.3), so
-        that its answer may be as long as any."""
+        """5: the end that connects begins with a short message. The end that answers MUST receive 4096 octets (2.3), so
+        its answer may be as long as any."""
         return draft.FIRST_OCTETS if self.is_client and not self.spoken else draft.INLINE_OCTETS
 
     def offer(self, bound, writes, wanted):

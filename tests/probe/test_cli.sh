@@ -30,7 +30,7 @@ probe() { expect_exit "$1" "$BIN/rpcrdma-probe" "${@:2}"; } # STATUS OPTION...
 # skipped_are ID...: no other case was skipped
 skipped_are() {
     local others
-    # Nobody has to prove who it is here: those are tried in tests/daemon/hostauth.sh.
+    # No peer has to prove its name here: tests/daemon/hostauth.sh tries these cases.
     # The early draft of version 2 is spoken where $early says so, the round-trip extension where $rtr does.
     others=$(sed -n 's/^SKIP \([^ ]*\) .*/\1/p' "$DIR/out" |
         grep -v "^auth\.${early-\|^early\.}${rtr-\|^rtr\.\|^early\.rtr\.}" |

@@ -30,7 +30,7 @@ static const struct row {
 	bool provoke;
 	unsigned spoken;      /* by the listener; 0: both */
 	uint32_t pdata_flags; /* if not 0 */
-	const char *own, *client, *wrong; /* who they are, and who the client is instead */
+	const char *own, *client, *wrong; /* names of both ends, and the name that the client has instead */
 	enum misdeed misdeed;
 } rows[] = {
 	{.grade = GRADE_PDATA, .version = 1, .pdata_flags = 0x41},
@@ -100,7 +100,7 @@ static const struct row {
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-/* --- who is who --- */
+/* --- names of the ends --- */
 
 struct who {
 	struct leg_auth auth; /* first member */

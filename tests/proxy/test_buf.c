@@ -224,7 +224,7 @@ static void promise_holds(void **state)
 		buf_free(a, hold[--nhold]);
 }
 
-/* The model: who owns each 4 KiB page. */
+/* The model: the owner of each 4 KiB page. */
 struct model {
 	struct buf_arena *a;
 	uint16_t *owner; /* block number + 1, or 0 */

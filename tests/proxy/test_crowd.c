@@ -166,8 +166,8 @@ static void workers_count_together(void **state)
 	session_limits_end(shared, NULL, 0);
 }
 
-/* Among few sessions one more is more: those of one client spread over the workers. Among many a little more is as many;
- * one who has clearly more leaves the next to the others. */
+/* Among few sessions, one more counts as more, so the sessions of one client spread over the workers. Among many
+ * sessions, a few more count as equal; a worker that has clearly more leaves the next one to the others. */
 static void the_fuller_worker_is_known(void **state)
 {
 	struct session_limits *c = session_limits_new(

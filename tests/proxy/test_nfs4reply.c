@@ -219,7 +219,7 @@ static void test_read_and_its_write_chunk(void **state)
 	assert_int_equal(max_of(v), REPLY_HEADER + 12 + 8 + 4100 + READ + 0x1000);
 }
 
-/* A Read chunk that is not just the data of a WRITE: who knows where the next operation is? */
+/* A Read chunk that is not just the data of a WRITE: the place of the next operation is unknown. */
 static void test_write_and_its_read_chunk(void **state)
 {
 	struct view v = call_of(rows[WRITE_CALL].hex);

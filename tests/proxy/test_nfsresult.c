@@ -332,7 +332,7 @@ static void only_some_procedures_return_write_chunks(void **state)
 	h.vers = 4;
 	for (h.proc = 0; h.proc < 2; h.proc++)
 		assert_int_equal(nfs_returns_chunks(&h), h.proc);
-	h.prog = 400000; /* who knows */
+	h.prog = 400000; /* an unknown program */
 	for (h.proc = 0; h.proc < 9; h.proc++)
 		assert_int_equal(nfs_returns_chunks(&h), h.proc > 0);
 }

@@ -180,8 +180,8 @@ static void a_larger_wish_is_passed_by(void **state)
 	scene_free();
 }
 
-/* A route's claim comes to nothing and no memory comes back: whoever stood back for it, though there was room for
- * him, is tried as soon as it ends, wherever his route stands in line. */
+/* A route's claim fails and no memory comes back. A waiter that was passed over because of the claim, although there
+ * was room for it, is tried as soon as the claim ends, wherever its route stands in line. */
 static void a_passed_over_waiter_is_tried(bool before)
 {
 	struct user *hog = s.users[1], *modest = &s.users[0][0];
@@ -278,7 +278,7 @@ static void stand_in_line(struct user *u, size_t bytes)
 	quota_wait(&u->m, bytes);
 }
 
-/* As if something had come back: whoever waits there is to be tried. */
+/* As if memory had come back: the members that wait there are to be tried. */
 static void stir(const struct quota_member *m)
 {
 	assert_int_not_equal(m->group->own, BUF_NO_ZONE);

@@ -206,7 +206,7 @@ static void connections_of_a_client_go_to_one_server(void **state)
 	end();
 }
 
-/* Others found it down; who is there finds out himself. */
+/* Other clients found the server down; a client with an open session stays until its own connection fails. */
 static void an_open_client_is_not_moved_by_failures_of_others(void **state)
 {
 	struct servers_guest a = {.pin = NULL}, more = {.pin = NULL}, b = {.pin = NULL};
@@ -238,7 +238,7 @@ static void a_client_moves_whole_and_only_when_it_arrives(void **state)
 	fails(&a[3]);
 	goes_to(&a[3], "10.1.0.1", "10.0.0.2");
 	for (unsigned i = 0; i < 3; i++)
-		assert_false(has_moved(&a[i])); /* who knows whether it is any better */
+		assert_false(has_moved(&a[i])); /* the new server is not known to be better */
 	assert_int_equal(atomic_load(&bell.news), 0);
 	assert_true(opens(&a[3]));
 	assert_int_equal(atomic_load(&bell.news), 1);
@@ -259,7 +259,7 @@ static void a_client_moves_whole_and_only_when_it_arrives(void **state)
 	end();
 }
 
-/* Where no other server is any better nothing is taken from those who are served. */
+/* If no other server accepts the client, its open sessions stay. */
 static void a_client_with_nowhere_to_go_stays(void **state)
 {
 	struct servers_guest a = {.pin = NULL}, more = {.pin = NULL};

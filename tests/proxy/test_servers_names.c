@@ -40,7 +40,7 @@ static void an_answer_without_ttl_is_for_sessions_that_wait(void **state)
 	goes_to(&b, "10.1.0.2", "?");
 	ANSWER(0, "10.0.0.6");
 	is_with(&b, "10.1.0.2", "10.0.0.6");
-	/* But whoever is somewhere stays there, and asks nobody. */
+	/* But a client that has a server stays there, and requests no look-up. */
 	rings = 0;
 	goes_to(&again, "10.1.0.1", "10.0.0.5");
 	assert_int_equal(rings, 0);
@@ -167,7 +167,8 @@ static void addresses_of_a_name_have_an_order(void **state)
 	end();
 }
 
-/* Ten thousand different answers, with guests who stay at some, take no more room than SERVERS_MOST. */
+/* Ten thousand different answers, with sessions that stay at some of the servers, take no more room than
+ * SERVERS_MOST. */
 static void many_answers_take_bounded_room(void **state)
 {
 	struct servers_guest stays[SERVERS_MOST] = {{.pin = NULL}}, a = {.pin = NULL};

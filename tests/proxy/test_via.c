@@ -45,7 +45,7 @@ static void as_it_is_read(void **state)
 	assert_int_equal(parsed(NULL, 0).n, 0);
 }
 
-/* Behind RFC 8797's data, and before zeros: as RoCE has it. Who looks for RFC 8797's finds them. */
+/* Behind RFC 8797's data, and before zeros, as on RoCE. A peer that looks for RFC 8797's data finds them. */
 static void the_longest_fits_behind_rfc_8797(void **state)
 {
 	const struct rpc_params own = {.send_bytes = 4096, .recv_bytes = 8192, .remote_inv = true};

@@ -295,7 +295,7 @@ static int check_one(enum rtr_type asked, uint32_t least, uint32_t bytes, enum r
 	return rtr_check_response(&m, &answer);
 }
 
-/* Table 2, each cell, and who has to take back memory. */
+/* Table 2, each cell, and the end that has to take back memory. */
 static void table_2(void **state)
 {
 	static const struct {

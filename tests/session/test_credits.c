@@ -399,7 +399,7 @@ static void grants_are_few(void **state)
 	}
 }
 
-/* An answer to it would be one to no call, and who lets it go has nothing to expect. */
+/* A message that was given back because credits do not cover it was not sent: no answer to it is awaited. */
 static void what_credits_do_not_cover_is_not_taken_for_sent(void **state)
 {
 	static uint8_t octets[1 << 20];

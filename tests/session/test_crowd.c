@@ -182,7 +182,7 @@ static unsigned ending(void)
 	return n;
 }
 
-/* The end of all at once: a few in each turn, and in between whoever is at work has its turn. */
+/* All sessions end at once: a few in each turn, and sessions with calls have their turn in between. */
 static void a_drain_is_sliced(void **state)
 {
 	unsigned turns = 0, most = 0, asked = 0;

@@ -528,7 +528,7 @@ static void a_server_has_its_time_behind_that(void **state)
 	cast_end();
 }
 
-/* Others may wait for its place meanwhile; and who came behind it from the same host is looked at before it the next time. */
+/* Other handshakes may wait for its place meanwhile. A later handshake of its host comes before it the next time. */
 static void a_handshake_under_computation_is_not_closed(void **state)
 {
 	const struct cast cast = {.listen = "server", .raw_client = true};
@@ -612,7 +612,7 @@ static void the_name_chooses_the_route(void **state)
 	cast_end();
 }
 
-/* Route 2 is not in the file any more, or has other settings, while who is to take it proves its name. */
+/* Route 2 is no longer in the file, or has other settings, while a client for that route proves its name. */
 static void a_route_that_was_removed_takes_nobody(void **state)
 {
 	static const char *const names[] = {"other.example"};
@@ -663,7 +663,7 @@ static const char *seen_by(unsigned pair)
 		.bits = 32, .octets = { 10, 9, 8, last }                                           \
 	}
 
-/* Once it is known who it is, whichever route that leads to: those of the listener's are not all there are. */
+/* Once the client's name is known, the sources of the route that it leads to apply, whichever route that is. */
 static void the_name_chooses_the_source(void **state)
 {
 	static const struct proxy_source own[] = {

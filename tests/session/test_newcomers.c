@@ -149,7 +149,7 @@ static void end(void)
 	world_free(&w);
 }
 
-/* Before: whoever came first had all places, for setup_timeout, again and again. */
+/* Silent connections must not hold all places for setup_timeout, again and again. */
 static void a_silent_connection_makes_room(void **state)
 {
 	struct setup s = session_limits_setup(5);
@@ -223,7 +223,7 @@ static void a_crowd_pushes_out_its_own(void **state)
 	end();
 }
 
-/* Drip by drip: whoever waits long enough goes by setup_timeout, as it always did. */
+/* Connections come one by one: each ends after setup_timeout. */
 static void a_drip_goes_by_its_own_time(void **state)
 {
 	struct setup s = session_limits_setup(50);
@@ -405,7 +405,7 @@ static void count_legs(const char *line)
 	leg_lines += strstr(line, "event=leg ") != NULL;
 }
 
-/* The answer to SIGUSR1 goes on where it was, whoever ends in between. */
+/* The answer to SIGUSR1 continues where it was, whatever sessions end in between. */
 static void legs_are_told_a_few_at_a_time(void **state)
 {
 	struct setup s = session_limits_setup(50);

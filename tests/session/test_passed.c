@@ -467,8 +467,8 @@ static void beyond_the_chunk(void **state)
 	}
 }
 
-/* Where nothing is the server's any more, or is about to be: the session ends, or it was in time. Who has an answer has it
- * whole either way. */
+/* The server writes to memory that it may no longer reach, or is about to lose: the session ends, or the Write was in
+ * time. A client that has an answer has the whole answer in both cases. */
 static void written_behind_the_reply(void **state)
 {
 	unsigned ends = 0;

@@ -186,7 +186,7 @@ static void a_session_that_was_passed_over_continues(void **state)
 		turns(100);
 		w.pairs[i].server.holds = true;
 	}
-	/* All but a little goes to the others; what is left is not for who has its share. */
+	/* All but a little memory goes to the other sessions; the rest is not for a session that has its share. */
 	for (unsigned i = 0; i < 3; i++)
 		peer_call(&patient->client, &big);
 	turns(100);

@@ -237,8 +237,8 @@ static void a_version_1_threshold_goes_along(void **state)
 
 static struct hoard hoard;
 
-/* However much of servers' calls is set aside: who connects then finds all that its admission counts
- * on. */
+/* However many servers' calls were copied out of their Receives, a client that connects then finds all memory that
+ * its admission counts on. */
 static void calls_set_aside_leave_connections_theirs(void **state)
 {
 	struct setup s = little(1, 1);

@@ -210,7 +210,8 @@ static void what_they_throw_away_does_not_hide_them(void **state)
 	end();
 }
 
-/* However long they were scarce before, since many came and went: who sits on them then gives a quarter, not all. */
+/* Receives were scarce for long before, because many sessions came and went. The sessions that hold them then give
+ * back a quarter, not all. */
 static void it_counts_from_when_they_sit(void **state)
 {
 	(void)state;
@@ -237,7 +238,7 @@ static void are_in_want(bool others)
 	}
 }
 
-/* A server that takes its time is no reason to end who waits for it, where no other route wants what they hold. */
+/* A session that waits for a slow server is not ended if no other route needs what it holds. */
 static void a_session_that_waits_for_its_server_stays(void **state)
 {
 	(void)state;

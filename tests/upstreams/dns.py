@@ -38,7 +38,7 @@ def addresses(texts, kind):
 
 
 def forged(asked, q, kind):
-    """Whoever guesses answers first: other numbers, other questions, and then nobody."""
+    """An attacker that guesses answers first: with other numbers, then with other questions; then no answer comes."""
     wrong = [record(kind, 600, b'\x7f\x00\x00\x63' if kind == A else bytes(15) + b'\x63')]
     other = bytearray(q)
     other[1] ^= 1

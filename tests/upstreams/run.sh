@@ -384,7 +384,7 @@ case_hosts() {
     stop
 }
 
-# Nobody who is served, or comes to another route, waits for a name server.
+# Clients that are served, or come to another route, do not wait for a name server.
 case_silent_dns() {
     configure 'address = "filer.example"; connect_timeout = 4;'
     sed -i 's/ connect_timeout = 2;//; s/^} );$/}, { name = "two"; listen = { address = "127.0.0.1"; port = 20051; }; upstream = { address = "127.0.0.11"; port = 20050; }; } );/' "$CONF"
@@ -428,7 +428,7 @@ case_hostile_dns() {
     stop
 }
 
-# Other addresses, without a restart; who is there stays.
+# Other addresses, without a restart; clients with sessions stay.
 case_reload() {
     configure 'address = "127.0.0.11";'
     serve 11

@@ -156,7 +156,7 @@ static void replies_and_errors_need_none(void **state)
 	assert_int_equal(conn.calls.in_flight, 1);
 }
 
-/* RFC 8166 section 3.3.1: a call without an answer counts, whoever waits for it. */
+/* RFC 8166 section 3.3.1: a call without an answer counts, whether or not the gateway still waits for the answer. */
 static void forgotten_calls_keep_theirs(void **state)
 {
 	(void)state;

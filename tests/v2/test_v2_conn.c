@@ -123,7 +123,7 @@ static void a_reply_marked_call_fails_its_call(void **state)
 	}
 }
 
-/* Sections 7.1.1 and 7.1.2: version 2 is not sent to who says that it does not take it. */
+/* Sections 7.1.1 and 7.1.2: version 2 is not sent to a peer that reports that it does not take version 2. */
 static void a_version_refused_is_spoken_no_more(void **state)
 {
 	static const char *const refusals[] = {
@@ -178,8 +178,8 @@ static void continued_call_interrupted(void **state)
 	expect(PART_5A, RPC_RX_PART);
 	expect(CALL_1, RPC_RX_NONE);
 	assert_true(rx.abandon);
-	expect_out(INVAL_CONT("00000001")); /* what came is dropped */
-	expect_out(INVAL_CONT("00000005")); /* and whoever waits for the other hears of it */
+	expect_out(INVAL_CONT("00000001")); /* the part that came is dropped */
+	expect_out(INVAL_CONT("00000005")); /* the sender of the other message gets a report, too */
 	expect(PART_5B, RPC_RX_NONE);
 	expect(PART_5C, RPC_RX_NONE);
 	expect_silence();

@@ -213,7 +213,7 @@ static void properties_not_known(void **state)
 	expect(PEER_FINAL, RPC_RX_READY);
 }
 
-/* Zero is every GRANT's XID: who knows no GRANTs cannot mean our properties. */
+/* Every GRANT has XID 0, so a peer that knows no GRANTs cannot mean our properties. */
 static void properties_have_an_xid_of_their_own(void **state)
 {
 	struct rpc_params own = conn_params(RPC_ACCEPTOR);

@@ -111,8 +111,8 @@ static void literal_credits_deadlock(void **state)
 
 /*
  * Two ends that each continue messages at the same time, half as long as the
- * windows are wide: whoever begins can end without the other, so nothing comes
- * between the parts and nobody waits for ever.
+ * windows are wide: an end that begins can finish without the other, so nothing comes
+ * between the parts and neither end waits for ever.
  */
 static void both_continue_at_once(void **state)
 {

@@ -177,7 +177,7 @@ static void what_is_malformed(void **state)
 	expect_error(EARLY_ERR_BAD_HEADER);
 }
 
-/* Section 1: who has nothing of it says so; so is answered what is not for this end. */
+/* Section 1: an end without the extension says so, and answers in the same way what is not for this end. */
 static void what_is_not_spoken(void **state)
 {
 	struct option o = request(4, 0, 0);
@@ -380,7 +380,8 @@ static void an_answer_that_is_wrong(void **state)
 	assert_int_equal(conn.reports.n, 0);
 }
 
-/* Section 2: who sends no responses refuses what asks for one; who has answered one means something else. */
+/* Section 2: a responder without Transmit Responses refuses a request for one. If it has sent a Transmit Response, its
+ * refusal means something else. */
 static void a_responder_without_transmit_responses(void **state)
 {
 	const uint8_t bad[20] = {[3] = 5, [7] = 2, [11] = 8, [15] = 4, [19] = 2};

@@ -61,7 +61,7 @@ statd_up() {
 # monitored: those that are to be told when this host comes back; a copy on standard output, and from it.
 keep_monitored() { tar -C /var/lib/nfs -c sm state | base64 -w 0; }
 restore_monitored() { mkdir -p /var/lib/nfs && echo "$1" | base64 -d | tar -C /var/lib/nfs -x; }
-# mount_nfs3 GATEWAY [OPTIONS]: as a user would who knows of no gateway.
+# mount_nfs3 GATEWAY [OPTIONS]: mounts as a user would that does not know of the gateway.
 mount_nfs3() {
     local proto=rdma
     [ "$1" = "${1#*:}" ] || proto=rdma6

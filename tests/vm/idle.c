@@ -14,7 +14,7 @@
  * Operation
  *
  *	COUNT times: connect --CONNECTED--> a NULL call --its reply--> the next
- *	"open=N refused=M", then nothing until SIGTERM; "ended=K": who was disconnected by then
+ *	"open=N refused=M", then nothing until SIGTERM; "ended=K": clients disconnected by then
  *
  * One that is refused is counted and none is tried after it: the server is full.
  */

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Host authentication of two gateways in a row: kernel mounts where both have to prove who they are on the
+# Host authentication of two gateways in a row: kernel mounts where both have to prove their names on the
 # version 2 hop, over iWARP in user space and over verbs. Beside them a route of the same gateway
 # that believes another authority: it refuses its client, and the mount goes on.
 #

@@ -59,7 +59,7 @@ nfs3_mounts() {
 }
 # Of the gateway that runs now.
 warnings() { tac "$RUN/$1.log" | sed '/event=start /q' | grep -c 'event=nfs3.locks '; }
-# By mountd's list of who has mounted, which has IPv6 addresses with semicolons.
+# By mountd's list of clients that have mounted, which has IPv6 addresses with semicolons.
 seen_clients() { guest filer "sed 's,:/.*,,; s,;,:,g' /var/lib/nfs/rmtab" | sort -uV | paste -sd' '; }
 
 # start_locks GUEST NAME ARGUMENTS...: /run/here/locks.py there, in the background.
@@ -105,8 +105,8 @@ nfs3_waits() {
     guest gateway 'rm /run/held'
     check "both are done" wait_for 30 eval 'ended_well holder && ended_well waiter'
 }
-# From 6.6 on lockd answers who has to wait, and forgets: nobody is called back, at the filer itself or behind a gateway, and
-# Linux' clients ask again every 30 s.
+# From Linux 6.6 on, lockd answers a client that has to wait, and forgets it: no client is called back, with or without a
+# gateway, and Linux clients ask again every 30 s.
 lockd_calls_back() { case $(guest filer 'uname -r') in 6.1.*) ;; *) false ;; esac }
 above() { echo "$1 > $2" && [ "$1" -gt "$2" ]; }
 # How many connections and exchanges the filer began toward clients.
@@ -144,7 +144,7 @@ nfs3_filer_dies() {
     stop filer KILL
     guest_boot filer
     guest_wait filer
-    # A grace in which somebody may be slow; who asks anew then has to wait.
+    # A grace period in which a client may be slow; a client that asks for a new lock has to wait.
     guest filer "nfsd_down; $WAY_BACK; NLM_GRACE=20 nfsd_up; statd_up; sm-notify -f" 60
     check "filer back: both have their locks again" wait_for 120 locks_there 2
     guest client 'rm /run/held' 60

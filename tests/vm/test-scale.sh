@@ -30,7 +30,7 @@ scale_proxy() {
 }
 
 scale_sessions() { "$BIN/rpcrdma-gwctl" --socket "$RUN/ha-$1.control" --json status 2>/dev/null | jq -r 'select(.status) | .status.sessions'; }
-# scale_owner: who has the mount, in $OWNER; true if exactly one has.
+# scale_owner: the gateway that has the mount, in $OWNER; true if exactly one has it.
 scale_owner() {
     local n
     OWNER=''

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Receives that connections share, over software RoCE in one guest: memory follows the load, not
-# the number of connections, whoever comes, stays idle, works or sends more than it may.
+# the number of connections, whether clients come, stay idle, work or send more than they may.
 #
 #   verbs_idle, verbs_overrun, rpcrdma-perf -rxe-[gateway, verbs both legs]-rxe- rpcrdma-perf
 #

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Waiting, to be sourced: here and in guests. Who sources it defines pause SECONDS.
+# Waiting, to be sourced: here and in guests. The script that sources this file defines pause SECONDS.
 
 # wait_for SECONDS COMMAND...: until the command succeeds, bounded; asks less often as time goes by.
 wait_for() {

@@ -54,7 +54,7 @@ struct scene {
 	struct segment client_seg, server_seg;
 	uint32_t client_xid, server_xid; /* seen last */
 	bool polite;
-	uint8_t early; /* who speaks the early draft */
+	uint8_t early; /* bits: which ends speak the early draft */
 };
 
 enum { EARLY_CLIENT = 1, EARLY_SERVER = 2, EARLY_SEEDS = 0xe0 };
@@ -180,7 +180,7 @@ static bool is_bystanders(const struct fabric_conn *c)
 	       is_at(&c->local, &sc.by_gw) || is_at(&c->peer, &sc.by_upstream);
 }
 
-/* All that comes to and from those who say what the input tells them. */
+/* All messages to and from the ends whose messages the input chooses. */
 static void octets_moved(void *arg, struct fabric_conn *to, enum fabric_ev_type kind,
 			 const uint8_t *octets, uint32_t len)
 {
