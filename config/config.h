@@ -144,7 +144,7 @@ struct config_end {
 	/* receive_structure: octets behind .inline_bytes in each Receive; 0: none */
 	uint32_t bulk_bytes;
 	uint32_t credits;	     /* listen: most credits granted; upstream: credits asked for */
-	uint32_t reverse_credits;    /* the same for the reverse direction */
+	uint32_t reverse_credits;    /* .credits of the reverse direction */
 	enum config_reverse reverse; /* upstream */
 	uint32_t timeout_s;	     /* listen: setup_timeout; upstream: connect_timeout */
 	/* how long the gateway waits for a reply of this peer; 0: no limit */

@@ -20,7 +20,7 @@ enum auth_side { AUTH_LISTEN, AUTH_UPSTREAM };
 /**
  * auth_new - read all files and make all credentials
  * @cfg:    borrowed, as long as the result lives
- * @file:   where @cfg was read, for messages; borrowed likewise
+ * @file:   where @cfg was read, for messages; borrowed, as long as the result lives
  * @errors: gets a line for each problem, in the form of config_load()
  *
  * Credentials that have expired, or are not valid yet, are no error here: auth_tick() warns of

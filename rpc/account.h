@@ -46,11 +46,11 @@ void rpc_account_grant(struct rpc_account *a, uint32_t credit);
  */
 bool rpc_account_answer(struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
 
-/** rpc_account_answer_late - the same for an answer that is known to belong to a call given up
+/** rpc_account_answer_late - rpc_account_answer() for an answer that is known to belong to a call abandoned
  * before: no call waits for it, even if a later call has its XID. */
 void rpc_account_answer_late(struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
 
-/** rpc_account_forget - the call @xid is given up; it keeps its credit until it is answered. */
+/** rpc_account_forget - the call @xid is abandoned; it keeps its credit until it is answered. */
 void rpc_account_forget(const struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
 
 /**
@@ -64,7 +64,7 @@ void rpc_account_forget(const struct rpc_account *a, struct rpc_transport *t, ui
  *         that XID; .cut asks the user. Nothing else in the message counts. An acceptor drops it.
  * Pinned: tests/v1/test_conn_errors.c:answers_cut_short_fail_their_call
  *
- * Return: whether the call of @xid was given up before: its credit is free.
+ * Return: whether the call of @xid was abandoned before: its credit is free.
  */
 bool rpc_account_cut(const struct rpc_account *a, const struct rpc_transport *t, uint32_t xid,
 		     struct rpc_rx *rx) WARN_UNUSED;

@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 /**
- * struct rpc_late - calls of ours that were given up without an answer, the oldest first
+ * struct rpc_late - calls of ours that were abandoned without an answer, the oldest first
  *
  * Procedures without replies (Call-only, draft-07 4.7) look like any other, so a call that was
- * given up may still be answered. An answer to one of the last RPC_LATE such calls is recognized.
- * Calls given up before those count as Call-only: no answer is expected.
+ * abandoned may still be answered. An answer to one of the last RPC_LATE such calls is recognized.
+ * Calls abandoned before those count as Call-only: no answer is expected.
  *
  * A requester may send a call again that got no answer, with its XID (draft-07 4.6.5). Then there
  * may be two answers, or one if the responder noticed that it is the same call. So the first answer
@@ -26,17 +26,17 @@ struct rpc_late {
 	unsigned n;
 };
 
-/** rpc_late_add - the call @xid was given up; it replaces the oldest entry. */
+/** rpc_late_add - the call @xid was abandoned; it replaces the oldest entry. */
 void rpc_late_add(struct rpc_late *l, uint32_t xid);
 
 /** rpc_late_again - a call with @xid is sent: the next answer belongs to it. */
 void rpc_late_again(struct rpc_late *l, uint32_t xid);
 
-/** rpc_late_take - an answer to @xid came. Return: whether it is late: its call was given up,
+/** rpc_late_take - an answer to @xid came. Return: whether it is late: its call was abandoned,
  * and no other waits. */
 bool rpc_late_take(struct rpc_late *l, uint32_t xid);
 
-/** rpc_late_take_first - an answer to @xid came that is known to belong to a call given up.
+/** rpc_late_take_first - an answer to @xid came that is known to belong to a call abandoned.
  * Return: whether that call is in the list. */
 bool rpc_late_take_first(struct rpc_late *l, uint32_t xid);
 
@@ -45,7 +45,7 @@ bool rpc_late_take_first(struct rpc_late *l, uint32_t xid);
 bool rpc_late_has(const struct rpc_late *l, uint32_t xid);
 
 /** rpc_late_awaits - whether a call with @xid waits for an answer and an earlier one with it was
- * given up. */
+ * abandoned. */
 bool rpc_late_awaits(const struct rpc_late *l, uint32_t xid);
 
 #endif

@@ -171,7 +171,7 @@ struct rpc_counters {
 	uint64_t errors_sent, errors_received;
 	uint64_t grants_sent, grants_received;
 	uint64_t invalid; /* messages answered with an error report */
-	uint64_t late;	  /* answers to calls that were given up, discarded */
+	uint64_t late;	  /* answers to calls that were abandoned, discarded */
 };
 
 struct rpc_transport;
@@ -349,7 +349,7 @@ struct rpc_transport {
 	 */
 	uint32_t spare, kept;
 	struct rpc_counters count;
-	struct rpc_late late; /* calls given up with forget() */
+	struct rpc_late late; /* calls abandoned by forget() */
 };
 
 #endif

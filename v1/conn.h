@@ -26,7 +26,7 @@ enum {
  *   and params.rev_credits for the replies to its reverse calls.
  * - After set_credits() lowered a grant, the old number of Receives stays posted until the calls
  *   granted before have come in: the peer learns of it from the next reply only.
- * - A reply, or RPC_RX_ERROR, frees the credit of its call, and nothing else does. A call given up
+ * - A reply, or RPC_RX_ERROR, frees the credit of its call, and nothing else does. A call abandoned
  *   with forget() keeps its credit, and a Receive, until its answer is dropped.
  * - A reply or error while no call is in flight is dropped and counted. An error with .cut frees
  *   nothing until cut() is called.

@@ -15,7 +15,7 @@ void leg_give_memory(struct leg *leg);
  * leg_take_slot, leg_free_slot - take a buffer for the header octets of one Send, or NULL if all are
  * in use; give it back
  *
- * leg_borrow_slot() and leg_return_slot() do the same for slots that borrow their buffer.
+ * leg_borrow_slot() and leg_return_slot() take and give back slots that borrow their buffer.
  */
 struct leg_slot *leg_borrow_slot(struct leg *leg);
 static inline struct leg_slot *leg_take_slot(struct leg *leg)
