@@ -427,7 +427,7 @@ struct too_long {
 	bool others;
 };
 
-static struct too_long who_waits(const struct proxy *p, enum buf_purpose purpose)
+static struct too_long waiting_routes(const struct proxy *p, enum buf_purpose purpose)
 {
 	nsec_t before = long_ago(p);
 	struct too_long w = {0};
@@ -496,7 +496,7 @@ static void reclaim(struct proxy *p)
 		struct session *s = NULL;
 
 		if (quota_has_line(&p->quota, purpose))
-			w = who_waits(p, purpose);
+			w = waiting_routes(p, purpose);
 		if (w.one)
 			s = to_reclaim(p, purpose, &w);
 		if (!s)
