@@ -270,7 +270,7 @@ static uint32_t server_takes(const struct session *s)
  *         for the last two reasons. A grant is never below one (RFC 8166 section 3.3.1).
  * Pinned: tests/session/test_pressure.c:credits_shrink_and_recover,
  *         tests/session/test_shared.c:grants_shrink_while_receives_are_short,
- *         :a_crowd_is_granted_its_part, decision 81.
+ *         :many_clients_are_granted_their_part, decision 81.
  */
 static void set_grants(struct session *s)
 {

@@ -10,7 +10,7 @@
  *         oldest of the host with most of them. If the host of the new connection has reached its
  *         own limit, it is the oldest of that host. A session that is not silent is never closed
  *         for that.
- * Pinned: tests/session/test_newcomers.c:a_crowd_pushes_out_its_own, :a_silent_connection_makes_room,
+ * Pinned: tests/session/test_newcomers.c:many_connections_of_a_host_displace_their_own, :a_silent_connection_makes_room,
  *         :memory_is_room_as_well
  */
 #include <string.h>

@@ -21,7 +21,7 @@
  *         new connection displaces the one that has waited longest without a request. Connections
  *         that are being answered, or are kept (visitor_keep()), stay; then the new connection
  *         waits in the kernel's queue.
- * Pinned: tests/operators/test_opsock.c:a_crowd_makes_room, the_next_waits, a_slow_visitor_leaves,
+ * Pinned: tests/operators/test_opsock.c:a_new_visitor_displaces_the_longest_silent, the_next_waits, a_slow_visitor_leaves,
  *         a_visitor_that_does_not_read_leaves, a_kept_visitor_keeps_its_place
  *
  * One thread only. Nothing is logged here.

@@ -20,7 +20,7 @@
  *         progress; or after FAVOUR_LOOKS looks. A connection whose user holds back Reads (.behind)
  *         gets a turn when no connection with Reads outstanding has a claim.
  * Pinned: tests/iwarp/test_iwarp_sated.c:reads_are_answered_one_after_the_other,
- *         :some_are_favoured_at_once, :as_many_are_left_as_one_may_send, decision 81.
+ *         :several_connections_have_a_turn_at_once, :as_many_are_left_as_one_may_send, decision 81.
  *
  * State:  in its turn a connection answered no Read and sent hardly an octet, although all its
  *         input was taken (.idles). Lack of Receives is not what holds it up.

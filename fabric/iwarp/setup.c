@@ -26,7 +26,7 @@
  *         cannot connect.
  * Rule:   a set-up is bounded in time (setup_timeout_ms), in size (MPA_FRAME_MAX) and in number
  *         (max_setups). At the limit the oldest set-up of the host that has the most of them ends.
- * Pinned: tests/iwarp/test_iwarp_setups.c:they_do_not_keep_out_one_that_speaks,
+ * Pinned: tests/iwarp/test_iwarp_setups.c:silent_connections_do_not_keep_out_one_that_speaks,
  *         :another_hosts_push_out_their_own, tests/iwarp/test_iwarp_faults.c:test_slow_loris,
  *         decision 66.
  *

@@ -77,7 +77,7 @@ static void what_was_suppressed_is_told_once(void **state)
 }
 
 /* Each address is new: each would have a burst of its own, and the table cannot hold them. */
-static void a_crowd_of_addresses_is_bounded(void **state)
+static void many_addresses_are_bounded(void **state)
 {
 	unsigned ok = 0, tried = 0;
 	nsec_t now = 1000 * NSEC_PER_SEC;
@@ -131,7 +131,7 @@ int main(void)
 		cmocka_unit_test_setup(a_peer_has_a_burst_and_a_rate, reset),
 		cmocka_unit_test_setup(peers_and_events_are_apart, reset),
 		cmocka_unit_test_setup(what_was_suppressed_is_told_once, reset),
-		cmocka_unit_test_setup(a_crowd_of_addresses_is_bounded, reset),
+		cmocka_unit_test_setup(many_addresses_are_bounded, reset),
 		cmocka_unit_test_setup(more_events_than_buckets, reset),
 		cmocka_unit_test_setup(long_names_are_cut, reset),
 	};

@@ -78,7 +78,7 @@ static void fires_at_its_time_and_once(void **state)
 	assert_int_equal(nfired, 1);
 }
 
-static void those_of_one_time_fire_as_they_were_armed(void **state)
+static void timers_of_one_time_fire_in_the_order_armed(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 100; i++)
@@ -247,7 +247,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(without_timers_nothing_is_due, begin),
 		cmocka_unit_test_setup(fires_at_its_time_and_once, begin),
-		cmocka_unit_test_setup(those_of_one_time_fire_as_they_were_armed, begin),
+		cmocka_unit_test_setup(timers_of_one_time_fire_in_the_order_armed, begin),
 		cmocka_unit_test_setup(put_off_it_wakes_early_once_at_most, begin),
 		cmocka_unit_test_setup(armed_for_earlier_it_is_due_earlier, begin),
 		cmocka_unit_test_setup(a_run_is_bounded, begin),

@@ -94,7 +94,7 @@ static void rejects_without_words(void **state)
 	assert_int_equal(p->a.status, ERR_REJECTED);
 }
 
-static void nobody_listens(void **state)
+static void a_connection_to_an_address_without_listener_ends(void **state)
 {
 	struct contract *t = *state;
 	struct fabric_conn_params params = default_params();
@@ -241,7 +241,7 @@ int contract_run_setup(void)
 		contract_test(private_data_may_be_one_sided),
 		contract_test(rejects_with_private_data),
 		contract_test(rejects_without_words),
-		contract_test(nobody_listens),
+		contract_test(a_connection_to_an_address_without_listener_ends),
 		contract_test(receives_before_accept_are_used),
 		contract_test(initiator_posts_at_once),
 		contract_test(destroyed_before_the_request),

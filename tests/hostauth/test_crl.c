@@ -240,7 +240,7 @@ static void a_list_that_is_missing_is_no_permission(void **state)
 	meet(&client, NULL, ca, lists, NULL);
 }
 
-static void nobody_lists_for_others(void **state)
+static void an_authority_cannot_revoke_for_another(void **state)
 {
 	char ca[MATERIAL] = "", lists[MATERIAL] = "";
 
@@ -310,7 +310,7 @@ int main(void)
 		cmocka_unit_test(lists_have_their_time),
 		cmocka_unit_test(their_ends_are_known),
 		cmocka_unit_test(a_list_that_is_missing_is_no_permission),
-		cmocka_unit_test(nobody_lists_for_others),
+		cmocka_unit_test(an_authority_cannot_revoke_for_another),
 		cmocka_unit_test(chains_want_a_list_each),
 	};
 

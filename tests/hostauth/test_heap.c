@@ -310,7 +310,7 @@ static void measure_fat(enum hostauth_role role, const struct fat *f, enum hosta
 }
 
 /* The peer sends the most that it may (profile section 8), and more. */
-static void nor_do_the_largest_go_beyond(void **state)
+static void the_largest_handshakes_keep_to_their_budget(void **state)
 {
 	static const struct fat fat[] = {
 		{.what = "ten certificates", .times = CHAIN_CERTIFICATES},
@@ -344,7 +344,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(handshakes_keep_to_their_budget),
-		cmocka_unit_test(nor_do_the_largest_go_beyond),
+		cmocka_unit_test(the_largest_handshakes_keep_to_their_budget),
 	};
 
 	if (CRYPTO_set_mem_functions(take, change, give) != 1)

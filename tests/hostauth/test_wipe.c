@@ -194,7 +194,7 @@ static void nothing_is_left_of_a_handshake(void **state)
 }
 
 /* (The key of keys/psk.txt is in every process: OpenSSL's generator has it as a constant.) */
-static void nor_of_a_file_of_keys(void **state)
+static void nothing_is_left_of_a_file_of_keys(void **state)
 {
 #define KEY "7e1d5c3b9a8f60423124a5b6c7d8e9fa0b1c2d3e4f5a6b7c8d9eafb0c1d2e3f4"
 	static const char text[] = "pair-1:" KEY "\n";
@@ -222,7 +222,7 @@ static void nor_of_a_file_of_keys(void **state)
 
 /* The PEM file is wiped by its reader (daemon/auth_files.c); an Ed25519 key's octets are at its
  * end. */
-static void nor_of_a_private_key(void **state)
+static void nothing_is_left_of_a_private_key(void **state)
 {
 	struct view file = pair_read("tests/hostauth/keys/client.pem");
 	struct hostauth_creds *creds;
@@ -250,8 +250,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_left_of_a_handshake),
-		cmocka_unit_test(nor_of_a_file_of_keys),
-		cmocka_unit_test(nor_of_a_private_key),
+		cmocka_unit_test(nothing_is_left_of_a_file_of_keys),
+		cmocka_unit_test(nothing_is_left_of_a_private_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,7 +176,7 @@ static void a_connection_that_holds_none_gets_the_last_receives(void **state)
 	end();
 }
 
-static void it_may_end_while_it_waits(void **state)
+static void a_connection_may_end_while_it_waits(void **state)
 {
 	(void)state;
 	start();
@@ -272,7 +272,7 @@ static void go(unsigned n)
 }
 
 /* Where what is left is enough for all that both may send. */
-static void some_are_favoured_at_once(void **state)
+static void several_connections_have_a_turn_at_once(void **state)
 {
 	(void)state;
 	window = CALLS;
@@ -508,11 +508,11 @@ int main(void)
 		cmocka_unit_test(a_user_that_holds_back_reads_hears_of_the_end_of_the_wait),
 		cmocka_unit_test(where_more_are_left_it_goes_on),
 		cmocka_unit_test(a_connection_that_holds_none_gets_the_last_receives),
-		cmocka_unit_test(it_may_end_while_it_waits),
+		cmocka_unit_test(a_connection_may_end_while_it_waits),
 		cmocka_unit_test(reads_are_answered_one_after_the_other),
 		cmocka_unit_test(a_connection_with_held_back_reads_gets_a_turn),
 		cmocka_unit_test(the_very_last_receives_are_for_connections_that_hold_none),
-		cmocka_unit_test(some_are_favoured_at_once),
+		cmocka_unit_test(several_connections_have_a_turn_at_once),
 		cmocka_unit_test(as_many_are_left_as_one_may_send),
 		cmocka_unit_test(a_connection_that_did_not_use_its_turn_comes_last),
 		cmocka_unit_test(octets_received_in_a_turn_count_as_use),

@@ -68,7 +68,7 @@ static bool is_open(int fd)
 	return recv(fd, &octet, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
-static void they_do_not_keep_out_one_that_speaks(void **state)
+static void silent_connections_do_not_keep_out_one_that_speaks(void **state)
 {
 	(void)state;
 	session_limits_comes(CROWD - MOST);
@@ -192,7 +192,7 @@ static void their_memory_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(they_do_not_keep_out_one_that_speaks),
+		T(silent_connections_do_not_keep_out_one_that_speaks),
 		T(another_hosts_push_out_their_own),
 		T(a_peer_that_speaks_another_protocol_is_logged),
 		T(a_server_that_speaks_something_else_is_told_of),

@@ -60,7 +60,7 @@ static int open_it(void)
 	return fd;
 }
 
-static void it_is_the_owners_alone(void **state)
+static void the_socket_is_the_owners_alone(void **state)
 {
 	struct stat st;
 	mode_t mask = umask(0);
@@ -211,7 +211,7 @@ static void of_two_at_once_one_has_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_is_the_owners_alone),
+		cmocka_unit_test(the_socket_is_the_owners_alone),
 		cmocka_unit_test(a_stale_one_is_replaced),
 		cmocka_unit_test(a_live_one_is_left_alone),
 		cmocka_unit_test_setup(a_busy_one_is_left_alone, nothing_is_there),

@@ -358,7 +358,7 @@ static void a_visitor_that_does_not_read_leaves(void **state)
 }
 
 /* Connections without a request are displaced, the one that waits longest first. */
-static void a_crowd_makes_room(void **state)
+static void a_new_visitor_displaces_the_longest_silent(void **state)
 {
 	int crowd[300], busy, late;
 
@@ -618,7 +618,7 @@ int main(void)
 		cmocka_unit_test(the_last_answer_is_whole),
 		cmocka_unit_test(a_slow_visitor_leaves),
 		cmocka_unit_test(a_visitor_that_does_not_read_leaves),
-		cmocka_unit_test(a_crowd_makes_room),
+		cmocka_unit_test(a_new_visitor_displaces_the_longest_silent),
 		cmocka_unit_test(the_next_waits),
 		cmocka_unit_test(without_descriptors_it_waits),
 		cmocka_unit_test(held_ones_stay),

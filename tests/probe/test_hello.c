@@ -39,7 +39,7 @@ static size_t hello_by(const char *name, uint8_t record[HELLO_MOST])
 	return len;
 }
 
-static void those_of_this_tree_are_sound(void **state)
+static void hellos_of_this_tree_are_sound(void **state)
 {
 	static const char *const names[] = {"client", "psk"};
 	uint8_t record[HELLO_MOST], split[HELLO_MOST];
@@ -169,7 +169,7 @@ static void what_cannot_be_read_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(those_of_this_tree_are_sound),
+		cmocka_unit_test(hellos_of_this_tree_are_sound),
 		cmocka_unit_test(what_is_wrong_is_told),
 		cmocka_unit_test(another_version_beside_is_told),
 		cmocka_unit_test(what_cannot_be_read_is_told),

@@ -455,7 +455,7 @@ static void memory_follows_the_load(void **state)
 }
 
 /* With the last session all goes back that is free, without a quiet minute. */
-static void nobody_is_left(void **state)
+static void memory_goes_back_with_the_last_session(void **state)
 {
 	struct buf_arena *a = *state;
 	void *b[64];
@@ -523,7 +523,8 @@ int main(void)
 		cmocka_unit_test(parts_keep_to_themselves),
 		cmocka_unit_test_setup_teardown(the_lowest_block_is_taken, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(memory_follows_the_load, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(nobody_is_left, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(memory_goes_back_with_the_last_session, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(giving_back_is_done_by_and_by, set_up, tear_down),
 	};
 	return cmocka_run_group_tests_name("buf", tests, NULL, NULL);

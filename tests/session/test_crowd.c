@@ -135,7 +135,7 @@ static uint64_t cost_of_work(void)
 	return w.proxy->timers.steps - steps;
 }
 
-static void a_turn_does_not_look_at_the_crowd(void **state)
+static void a_turn_does_not_look_at_idle_sessions(void **state)
 {
 	(void)state;
 	for (unsigned speak = 0; speak < 2; speak++) {
@@ -158,7 +158,7 @@ static void a_turn_does_not_look_at_the_crowd(void **state)
 	}
 }
 
-static void silent_ones_are_shown_out(void **state)
+static void silent_sessions_are_closed(void **state)
 {
 	(void)state;
 	begin();
@@ -286,8 +286,8 @@ static void a_reply_looks_at_no_other_call(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_turn_does_not_look_at_the_crowd),
-		cmocka_unit_test(silent_ones_are_shown_out),
+		cmocka_unit_test(a_turn_does_not_look_at_idle_sessions),
+		cmocka_unit_test(silent_sessions_are_closed),
 		cmocka_unit_test(a_drain_is_sliced),
 		cmocka_unit_test(debts_are_looked_at_by_and_by),
 		cmocka_unit_test(a_reply_looks_at_no_other_call),

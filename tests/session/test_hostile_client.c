@@ -343,7 +343,7 @@ static void never_grants(void)
 	stage_is_over(true);
 }
 
-static void a_client_that_takes_no_replies_is_shown_out(void **state)
+static void a_client_that_takes_no_replies_is_closed(void **state)
 {
 	(void)state;
 	each_pair(never_grants);
@@ -422,7 +422,7 @@ int main(void)
 		cmocka_unit_test(a_reply_nobody_asked_for),
 		cmocka_unit_test(an_error_about_nothing_is_passed_over),
 		cmocka_unit_test(errors_without_end_take_few_lines),
-		cmocka_unit_test(a_client_that_takes_no_replies_is_shown_out),
+		cmocka_unit_test(a_client_that_takes_no_replies_is_closed),
 		cmocka_unit_test(an_endless_message_ends_with_its_session),
 		cmocka_unit_test(noise_hurts_nobody_else),
 	};

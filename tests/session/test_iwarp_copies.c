@@ -248,7 +248,7 @@ static void payload_is_not_copied(void **state)
 }
 
 /* The same with data that travel in the Sends of calls and replies. */
-static void nor_is_what_comes_along(void **state)
+static void data_in_sends_are_not_copied(void **state)
 {
 	(void)state;
 	move_a_lot(MIB);
@@ -258,7 +258,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(payload_is_not_copied),
-		cmocka_unit_test(nor_is_what_comes_along),
+		cmocka_unit_test(data_in_sends_are_not_copied),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);

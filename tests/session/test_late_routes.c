@@ -79,7 +79,7 @@ static void each_route_at_its_time(void **state)
 
 /* A call that was answered leaves no wait behind. What else there is to wait for does not depend on
  * how many calls there were. */
-static void nobody_looks_in_between(void **state)
+static void no_session_is_looked_at_in_between(void **state)
 {
 	size_t waits;
 
@@ -102,7 +102,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_route_at_its_time),
-		cmocka_unit_test(nobody_looks_in_between),
+		cmocka_unit_test(no_session_is_looked_at_in_between),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);

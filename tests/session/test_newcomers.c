@@ -206,7 +206,7 @@ static void a_thousand_from_many_addresses(void **state)
 
 /* A client that sends its first message late is not displaced by many connections of another
  * address. */
-static void a_crowd_pushes_out_its_own(void **state)
+static void many_connections_of_a_host_displace_their_own(void **state)
 {
 	struct setup s = session_limits_setup(50);
 	struct idler *slow;
@@ -443,7 +443,7 @@ int main(void)
 		cmocka_unit_test(a_silent_connection_makes_room),
 		cmocka_unit_test(a_thousand_from_one_address),
 		cmocka_unit_test(a_thousand_from_many_addresses),
-		cmocka_unit_test(a_crowd_pushes_out_its_own),
+		cmocka_unit_test(many_connections_of_a_host_displace_their_own),
 		cmocka_unit_test(a_drip_goes_by_its_own_time),
 		cmocka_unit_test(a_client_has_its_share),
 		cmocka_unit_test(a_listener_is_for_its_clients),

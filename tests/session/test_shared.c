@@ -278,7 +278,7 @@ static void grants_shrink_while_receives_are_short(void **state)
 }
 
 /* Clients that come together, all before their first reply: half of all Receives are for what they are granted (recvs_part()). */
-static void a_crowd_is_granted_its_part(void **state)
+static void many_clients_are_granted_their_part(void **state)
 {
 	struct setup s = shared(1, 1);
 	uint64_t granted = 0;
@@ -355,7 +355,7 @@ int main(void)
 		cmocka_unit_test(receives_of_a_lost_queue_are_used_again),
 		cmocka_unit_test(sessions_leave_the_pool_its_share),
 		cmocka_unit_test(grants_shrink_while_receives_are_short),
-		cmocka_unit_test(a_crowd_is_granted_its_part),
+		cmocka_unit_test(many_clients_are_granted_their_part),
 		cmocka_unit_test(a_pool_that_stands_still_goes_on),
 	};
 

@@ -146,7 +146,7 @@ static void end(void)
 }
 
 /* Nobody ends, for nobody is in another's way. */
-static void a_crowd_leaves_receives_to_others(void **state)
+static void many_connections_leave_receives_to_others(void **state)
 {
 	(void)state;
 	begin(false);
@@ -176,7 +176,7 @@ static void sessions_that_hold_scarce_receives_end(void **state)
 }
 
 /* A few clients that reconnect again and again do not count as progress of the others. */
-static void others_progress_does_not_hide_them(void **state)
+static void progress_of_others_does_not_hide_stuck_sessions(void **state)
 {
 	(void)state;
 	begin(true);
@@ -192,7 +192,7 @@ static void others_progress_does_not_hide_them(void **state)
 }
 
 /* Other messages of theirs come and go, and do not hide them: version 1 answers no errors. */
-static void what_they_throw_away_does_not_hide_them(void **state)
+static void dropped_messages_do_not_hide_stuck_sessions(void **state)
 {
 	(void)state;
 	begin(true);
@@ -212,7 +212,7 @@ static void what_they_throw_away_does_not_hide_them(void **state)
 
 /* Receives were scarce for long before, because many sessions came and went. The sessions that hold them then give
  * back a quarter, not all. */
-static void it_counts_from_when_they_sit(void **state)
+static void the_time_counts_from_when_sessions_hold_receives(void **state)
 {
 	(void)state;
 	begin(true);
@@ -278,11 +278,11 @@ static void a_client_that_holds_its_part_continues(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_crowd_leaves_receives_to_others),
+		cmocka_unit_test(many_connections_leave_receives_to_others),
 		cmocka_unit_test(sessions_that_hold_scarce_receives_end),
-		cmocka_unit_test(others_progress_does_not_hide_them),
-		cmocka_unit_test(what_they_throw_away_does_not_hide_them),
-		cmocka_unit_test(it_counts_from_when_they_sit),
+		cmocka_unit_test(progress_of_others_does_not_hide_stuck_sessions),
+		cmocka_unit_test(dropped_messages_do_not_hide_stuck_sessions),
+		cmocka_unit_test(the_time_counts_from_when_sessions_hold_receives),
 		cmocka_unit_test(a_session_that_waits_for_its_server_stays),
 		cmocka_unit_test(a_client_that_holds_its_part_continues),
 	};

@@ -564,7 +564,7 @@ static void what_is_too_short_is_answered_with_silence_and_then_the_end(void **s
 	end();
 }
 
-static void a_client_that_says_nothing_is_shown_out(void **state)
+static void a_client_that_says_nothing_is_closed(void **state)
 {
 	(void)state;
 	begin_client(LEG_V1_OR_V2);
@@ -609,7 +609,7 @@ int main(void)
 		cmocka_unit_test(a_client_keeps_the_version_it_began_with),
 		cmocka_unit_test(messages_before_the_version_is_known_count),
 		cmocka_unit_test(what_is_too_short_is_answered_with_silence_and_then_the_end),
-		cmocka_unit_test(a_client_that_says_nothing_is_shown_out),
+		cmocka_unit_test(a_client_that_says_nothing_is_closed),
 		cmocka_unit_test(a_client_with_endless_properties_is_closed),
 	};
 

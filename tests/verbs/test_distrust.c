@@ -236,7 +236,7 @@ static void what_was_not_given_is_not_invalidated(void **state)
 	assert_false(adapter.dev->closed);
 }
 
-static void nor_by_shared_messages(void **state)
+static void shared_messages_may_not_invalidate_foreign_handles(void **state)
 {
 	struct vshare *s;
 
@@ -407,7 +407,7 @@ int main(void)
 		adapter_test(pieces_are_those_of_sends),
 		adapter_test(a_device_with_one_piece_is_refused),
 		adapter_test(what_was_not_given_is_not_invalidated),
-		adapter_test(nor_by_shared_messages),
+		adapter_test(shared_messages_may_not_invalidate_foreign_handles),
 		adapter_test(a_late_word_of_an_invalidation_is_none),
 		adapter_test(the_key_of_all_memory_is_made_anew),
 		adapter_test(a_registration_that_stays_is_held),
