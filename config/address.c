@@ -48,6 +48,13 @@ bool address_is_link_local(const struct address *a)
 	return a->family == AF_INET6 && a->octets[0] == 0xfe && (a->octets[1] & 0xc0) == 0x80;
 }
 
+bool address_is_mapped(const struct address *a)
+{
+	static const unsigned char mapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+	return a->family == AF_INET6 && memcmp(a->octets, mapped, sizeof(mapped)) == 0;
+}
+
 bool config_is_literal(const char *host)
 {
 	return address_parse(host).family != 0;

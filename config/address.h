@@ -24,4 +24,7 @@ bool address_is_any(const struct address *a);
  * host. */
 bool address_is_link_local(const struct address *a);
 
+/** address_is_mapped - in ::ffff:0:0/96: an IPv4 address, written as IPv6. */
+bool address_is_mapped(const struct address *a);
+
 #endif

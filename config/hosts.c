@@ -78,6 +78,11 @@ static bool is_usable(struct reader *r, const config_setting_t *s, const struct 
 			     "\"fd00::1\"%s",
 			     key->name,
 			     key->kind == KEY_ADDRESS ? " (names are not looked up)" : "");
+	else if (address_is_mapped(&a))
+		reader_error(r, reader_line(s),
+			     "%s has \"%s\", an IPv4 address in IPv6: write \"%u.%u.%u.%u\"",
+			     key->name, text, a.octets[12], a.octets[13], a.octets[14],
+			     a.octets[15]);
 	else if (address_is_link_local(&a) && !*a.interface)
 		reader_error(
 			r, reader_line(s),

@@ -45,6 +45,15 @@ static bool has_host_bits(const struct config_net *net)
 	return false;
 }
 
+/* Connections over IPv4 have IPv4 addresses here, so such a network would have no client. */
+static bool is_mapped(const struct config_net *net)
+{
+	struct address a = {.family = net->is_v6 ? AF_INET6 : AF_INET};
+
+	memcpy(a.octets, net->octets, sizeof(a.octets));
+	return net->bits >= 96 && address_is_mapped(&a);
+}
+
 /* One network, from a text of @key. */
 static bool read_net(struct reader *r, const config_setting_t *item, const struct key *key,
 		     struct config_net *net)
@@ -58,6 +67,13 @@ static bool read_net(struct reader *r, const config_setting_t *item, const struc
 			     "%s has \"%s\", which is no network: write it like "
 			     "\"192.0.2.0/24\" or \"2001:db8::/32\"",
 			     key->name, text);
+		return false;
+	}
+	if (is_mapped(net)) {
+		reader_error(r, reader_line(item),
+			     "%s has \"%s\", an IPv4 network in IPv6: write \"%u.%u.%u.%u/%u\"",
+			     key->name, text, net->octets[12], net->octets[13], net->octets[14],
+			     net->octets[15], net->bits - 96u);
 		return false;
 	}
 	if (has_host_bits(net)) {

@@ -416,6 +416,9 @@ static const struct bad routes[] = {
 	{ON("clients = [ \"192.0.2.1/24\" ];"),
 	 "4: clients has \"192.0.2.1/24\", with bits behind "
 	 "its prefix: write the address of the network, or a longer prefix\n"},
+	{ON("clients = [ \"::ffff:192.0.2.0/120\" ];"),
+	 "4: clients has \"::ffff:192.0.2.0/120\", an IPv4 network in IPv6: write "
+	 "\"192.0.2.0/24\"\n"},
 	{ON("clients = \"192.0.2.0/24\";"),
 	 "4: clients must be a list: write [\"192.0.2.0/24\", ...]\n"},
 	{ON("rpcbind = 1;"), "4: rpcbind must be true or false: write it without quotes\n"},
@@ -570,6 +573,11 @@ static const struct bad addresses[] = {
 	 "4: address has \"[fd00::1]:20049\", with a port: write \"[fd00::1]\", and the port by "
 	 "itself: port = 20049;\n"},
 	{AT("10"), "4: address must be text: write an IPv4 or IPv6 address in double quotes\n"},
+	/* Otherwise the same address would be two, and a route could lead to itself by the other. */
+	{AT("\"::ffff:127.0.0.1\""),
+	 "4: address has \"::ffff:127.0.0.1\", an IPv4 address in IPv6: write \"127.0.0.1\"\n"},
+	{FOR("\"[::ffff:7f00:1]\""),
+	 "5: address has \"::ffff:7f00:1\", an IPv4 address in IPv6: write \"127.0.0.1\"\n"},
 	{FOR("\"0.0.0.0\""),
 	 "5: 0.0.0.0 is no host to connect to: give the server's own address\n"},
 	{FOR("\"::\""), "5: :: is no host to connect to: give the server's own address\n"},
