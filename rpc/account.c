@@ -70,7 +70,7 @@ void rpc_account_forget(const struct rpc_account *a, struct rpc_transport *t, ui
 bool rpc_account_cut(const struct rpc_account *a, const struct rpc_transport *t, uint32_t xid,
 		     struct rpc_rx *rx)
 {
-	if (t->own.role != RPC_INITIATOR || a->in_flight == 0)
+	if (a->in_flight == 0)
 		return false;
 	if (rpc_late_has(&t->late, xid))
 		return true;

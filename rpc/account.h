@@ -60,8 +60,9 @@ void rpc_account_forget(const struct rpc_account *a, struct rpc_transport *t, ui
  *         that.
  * Danger: if it is dropped (rfc5666bis-01 8.3.3), the call that it names waits for ever. If it is
  *         believed, a report about no call frees the credit of another call.
- * Rule:   an initiator takes it as a reply that cannot be parsed (5.5), if the user has a call of
- *         that XID; .cut asks the user. Nothing else in the message counts. An acceptor drops it.
+ * Rule:   it counts as a reply that cannot be parsed (5.5), if the user has a call of that XID; .cut
+ *         asks the user. Nothing else in the message counts. The caller drops what may be a call:
+ *         an acceptor may have calls in reverse direction, and knows reports by their type.
  * Pinned: tests/v1/test_conn_errors.c:answers_cut_short_fail_their_call
  *
  * Return: whether the call of @xid was abandoned before: its credit is free.

@@ -23,8 +23,8 @@
  *   another version, not an error                acceptor: ERR_VERS, or, if the listener speaks
  *                                                it, ERR_VERS_MISMATCH; initiator: as malformed
  *   RDMA_DONE, too short, an answer to nothing   dropped and counted
- *   ... but to an initiator, 16 octets of a
- *       reply or report, a call in flight        RPC_RX_ERROR, .cut
+ *   ... but 16 octets of a reply or report,
+ *       a call in flight                         RPC_RX_ERROR, .cut; to an acceptor only a report
  *   an answer to a call that was given up        dropped and counted
  *
  * An error is never answered with an error.
@@ -235,6 +235,14 @@ static int recv_malformed(struct v1_conn *c, const struct v1_header *h, int why,
 	return v1_refuse(c, &report, is_call, rx);
 }
 
+/* Whether a message that ends early may be a call. Only its type tells an acceptor that it is none. */
+static bool may_be_call(const struct v1_conn *c, const struct v1_header *h, bool dir_known)
+{
+	if (h->proc == V1_ERROR)
+		return false;
+	return dir_known ? c->t.own.msg->dir == RPC_CALL : c->t.own.role == RPC_ACCEPTOR;
+}
+
 static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 {
 	struct v1_conn *c = conn_of(t);
@@ -246,9 +254,7 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 	t->count.recvs++;
 	rc = v1_header_decode(&h, c->t.own.msg, &dir_known, in);
 	if (rc == ERR_SHORT) {
-		recv_short(c, &h,
-			   in.len < V1_FIXED_BYTES || (dir_known && t->own.msg->dir == RPC_CALL),
-			   rx);
+		recv_short(c, &h, in.len < V1_FIXED_BYTES || may_be_call(c, &h, dir_known), rx);
 		return 0;
 	}
 	if (rc)

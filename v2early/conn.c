@@ -29,8 +29,9 @@
  *   malformed, direction unknown                 acceptor: a call; initiator: a reply
  *   another version, not an error                acceptor: ERR_VERS; initiator: as malformed
  *   too short, an answer to nothing              dropped and counted
- *   ... but to an initiator, 16 octets of a
- *       reply or report, a call in flight        RPC_RX_ERROR, .cut
+ *   ... but 16 octets of a reply or report,
+ *       a call in flight                         RPC_RX_ERROR, .cut; to an acceptor only if the type or
+ *                                                the direction says that it is one
  *   an answer to a call that was given up        dropped and counted
  *
  * An error is never answered with an error.

@@ -319,6 +319,16 @@ def _(s):
     s.end.error(v2.ERR_SYSTEM, xid=s.server_xid)
 
 
+@reverse('server-v1-reverse-client-marks-call', 'decision 39', 'a right reverse call; the client replies in a CALL_INLINE', Then(
+    V2Error(v2.ERR_BAD_XDR, about='server_xid', goes_on=False), AtServer(V1Error(v1.ERR_CHUNK, goes_on=False)), Service()))
+def _(s):
+    s.goes_on()
+    s.server_xid = s.server.new_xid()
+    s.server.call(rpc.call(s.server_xid))
+    s.end.expect_msg(s.server_xid)
+    s.end.send2(s.server_xid, v2.CALL_INLINE, v2.call_lists() + rpc.reply(s.server_xid))
+
+
 @reverse('server-v1-reverse-client-chunk', 'draft-07 6.3.8',
          'a right reverse call; the client answers with a Write chunk that was never offered', Closes('closed'))
 def _(s):

@@ -3,6 +3,7 @@
 of draft-07."""
 import mpa
 import rpc
+import v1
 import v2
 from calls import call
 from case import table
@@ -188,6 +189,17 @@ def _(s):
     s.end.reply(rpc.reply(xid), xid=xid)
     assert s.server.expect_reply(xid).results == b''
     s.goes_on()
+
+
+@reverse('server-v2-reverse-client-cut', 'rfc5666bis-01 5.5',
+         'a right reverse call; the client of version 1 reports an error without a code',
+         Then(AtServer(V2Error(v2.ERR_SYSTEM, goes_on=False)), Service()))
+def _(s):
+    s.goes_on()
+    s.server_xid = s.server.new_xid()
+    s.server.call(rpc.call(s.server_xid))
+    s.end.expect_msg(s.server_xid)
+    s.end.send(v1.error(s.server_xid)[:16])
 
 
 @reverse('server-v2-reverse-read-unknown', '4.6.4',

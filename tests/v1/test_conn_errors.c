@@ -318,6 +318,12 @@ static void answers_cut_short_fail_their_call(void **state)
 	put_rpc(5, RPC_REPLY);
 	for (size_t len = 16; len < 28 + 8; len++)
 		cut_fails(5, len);
+	/* A report about a reverse call: responders alone send reports. */
+	be(RPC_ACCEPTOR);
+	begin(5, 1, 800, V1_ERROR);
+	GEN_WORDS(&x, V1_ERR_VERS, 1, 1);
+	for (size_t len = 16; len < 28; len++)
+		cut_fails(5, len);
 }
 
 /* ... but not one that was let go, whose credit comes back, nor what is seen to be a reverse call. */

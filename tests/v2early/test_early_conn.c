@@ -407,9 +407,9 @@ static void no_chunks_go_out_in_reverse(void **state)
 	assert_int_equal(try_out(&m), 0);
 }
 
-static void cut_fails(size_t len)
+static void cut_fails_at(enum rpc_role role, size_t len)
 {
-	be(RPC_INITIATOR);
+	be(role);
 	call_out(5);
 	assert_int_equal(conn.t.ops->recv(&conn.t, view_of(wire, len), &rx), 0);
 	assert_int_equal(rx.kind, RPC_RX_ERROR);
@@ -420,6 +420,11 @@ static void cut_fails(size_t len)
 	assert_int_equal(conn.calls.in_flight, 0);
 	assert_int_equal(conn.calls.granted, 1);
 	assert_silent();
+}
+
+static void cut_fails(size_t len)
+{
+	cut_fails_at(RPC_INITIATOR, len);
 }
 
 /* Section 4.2.3; rfc5666bis-01 section 5.5: the call they name would wait for ever. */
@@ -435,6 +440,13 @@ static void answers_cut_short_fail_their_call(void **state)
 	put_rpc(5, RPC_REPLY);
 	for (size_t len = 16; len < 32 + 8; len++)
 		cut_fails(len);
+	/* About a reverse call: the direction, or the type, says that it is no call. */
+	for (size_t len = 20; len < 32 + 8; len++)
+		cut_fails_at(RPC_ACCEPTOR, len);
+	begin(5, 800, EARLY_ERROR);
+	GEN_WORDS(&x, EARLY_ERR_VERS, 2, 2);
+	for (size_t len = 16; len < 28; len++)
+		cut_fails_at(RPC_ACCEPTOR, len);
 }
 
 /* Section 4.2.2: they MUST be the same. Where they are not, the call it names would wait for ever. */
