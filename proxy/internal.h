@@ -53,9 +53,9 @@ struct route_state {
 	struct shares by_client;
 	/* One account for each of SERVERS_MOST servers; NULL if the route has one server at most. */
 	struct share *by_server;
-	/* Sums over its sessions during one pass of session_recvs.c: Receives held since the last
-	 * pass; of these, Receives of sessions that await their server; sessions that hold some;
-	 * sessions that need more. */
+	/* Sums over the route's sessions during one pass of session_recvs.c. Receives: held since
+	 * the last pass; the part of these in sessions that await their server. Sessions: those
+	 * that hold Receives; those that need more. */
 	uint32_t sat, asked, sitters, wants;
 	/* Octets of payload memory held by transactions of the reverse direction. */
 	size_t reverse_bytes;

@@ -12,7 +12,7 @@ void session_open(struct route_state *listener, const struct fabric_event *ev);
 /**
  * session_excess - octets by which the fabrics' pools exceed what all sessions may have together
  *
- * Connections take memory of these pools while octets are under way.
+ * Connections take memory of the fabrics' pools while octets are under way.
  */
 size_t session_excess(const struct proxy *p);
 

@@ -204,8 +204,8 @@ struct rpc_transport_ops {
 	/**
 	 * gather - complete a message after RPC_RX_GROUP; .held of the transport is as it was then,
 	 * with the last Send added
-	 * @block: as many octets as were asked for; NULL for none
-	 * @from, @to: range of these to fill now; the copy may be done in steps, because it may be
+	 * @block: memory of .remaining octets; NULL if that is 0
+	 * @from, @to: range of @block to fill now; the copy may be done in steps, because it may be
 	 *             long
 	 *
 	 * Copies what is in the other Receives; after that only the first Receive is needed. NULL

@@ -39,7 +39,7 @@ struct v2_props {
 	/* Properties of the round-trip extension (docs/rtrext-profile.md, section 2): */
 	uint32_t rtr_support, rtr_requests, rtr_responses;
 	struct view rtr_structure; /* received: borrowed */
-	bool is_rtr_bad;	   /* one of these was malformed; the receiver decides what to do */
+	bool is_rtr_bad; /* a property of the extension was malformed; the receiver decides what to do */
 	uint32_t rtr_own[2]; /* to send: octets of the first segment, and of the targetable one */
 };
 

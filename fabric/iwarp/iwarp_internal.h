@@ -121,8 +121,9 @@ struct iwarp_conn {
 	uint32_t stall_msn;
 	uint32_t press_msn; /* the message seen by the last .press_looks looks: receives_press() */
 	uint64_t press_octets; /* all octets received at the last look */
-	uint32_t press_at;     /* octets of that message received at the first of these looks */
-	uint32_t round;	       /* the round in which lines.c last looked at it */
+	uint32_t
+		press_at; /* octets of message .press_msn received at the first of the .press_looks looks */
+	uint32_t round; /* the round in which lines.c last looked at it */
 	struct {
 		uint16_t looks, idle; /* looks in its turn; looks since its last progress */
 		/* value of reads_done when all Reads outstanding at the start of its turn are

@@ -44,7 +44,7 @@ enum {
 	/* tagged messages of this size or more are read in place, never copied */
 	QP_BULK_BYTES = 4097,
 	QP_AHEAD = 32, /* most FPDUs of a tagged message read ahead behind the current one */
-	QP_AHEAD_BYTES = 65536, /* most octets of these */
+	QP_AHEAD_BYTES = 65536, /* most octets of the FPDUs read ahead */
 	/* a payload of this size or more is read by a system call of its own */
 	QP_AHEAD_LARGE = 16384,
 	QP_SMALL_RUN = 16, /* small messages in a row after which no large Write is expected */

@@ -95,7 +95,7 @@ struct vop {
 	uint32_t len;
 	uint32_t inv;	 /* RECV: handle invalidated by the message; WITHDRAWN: withdrawn */
 	uint32_t slot;	 /* send queue: slots used up to and including it; shared RECV: its slot */
-	uint32_t extras; /* of these slots, those of binds and invalidates */
+	uint32_t extras; /* part of .slot: slots of binds and invalidates */
 	uint32_t exposure; /* WITHDRAWN */
 	int status;
 	bool signalled; /* it has a completion of its own */

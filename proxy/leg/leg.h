@@ -228,7 +228,8 @@ struct leg {
 	struct leg_rbuf *stalled;
 	struct view stalled_part;
 	struct buf_waiter waiter; /* queued on the arena while stalled, if the leg has no .quotas */
-	struct quota_member quotas[QUOTA_PURPOSES]; /* otherwise one of these waits */
+	/* with leg_set_quotas(): the member of the purpose waits instead of .waiter */
+	struct quota_member quotas[QUOTA_PURPOSES];
 
 	uint8_t *assembly; /* the continued message or group in progress */
 	/* Octets received, or copied of a group; of the block; of the whole message. */
