@@ -7,7 +7,8 @@
  *   error.
  * - A server leaves out the Write list if it is given a Reply chunk as well, and puts the data into
  *   the Reply chunk (rfc5666bis-01 5.2.2: data MUST go to the Write chunk).
- * - A server reports a length of a Write chunk that is not the length of the data.
+ * - A server reports a length of a Write chunk that is not the length of the data. If up to three octets are
+ *   missing, the results become those of a short READ (nfs_result_check).
  * Danger: the client takes a shortened success for the whole result, and applications read wrong
  *         data.
  * Rule:   a reply that cannot be trusted becomes an error. What the server does is remembered, and

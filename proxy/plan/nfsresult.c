@@ -67,9 +67,30 @@ static void skip_octets(struct xdr_in *x, uint32_t length)
 	xdr_skip(x, left >= length && left < padded ? left : padded);
 }
 
-/* The length of a data item was read: the item is in its Write chunk, or it follows. */
-static int take_item(struct walk *w, uint32_t length)
+/* A server that counts whole words leaves out up to three octets. */
+static bool is_rounded_down(const struct nfs_chunk *chunk, uint32_t length)
 {
+	return chunk->placed < length && length - chunk->placed <= 3;
+}
+
+/* The results whose last word, the length, was read become those of a READ of @placed octets, in which the file does not
+ * end. They begin with the count where the length is there twice. */
+static void shorten(struct walk *w, bool has_count, uint32_t placed)
+{
+	size_t octets = has_count ? 12 : 8;
+	struct xdr_out out;
+
+	xdr_out_init(&out, (uint8_t *)(uintptr_t)(w->x.pos - octets), octets);
+	if (has_count)
+		xdr_put_u32(&out, placed);
+	xdr_put_u32(&out, 0); /* eof */
+	xdr_put_u32(&out, placed);
+}
+
+/* The length of a data item was read: the item is in its Write chunk, or it follows. */
+static int take_item(struct walk *w, bool has_count)
+{
+	uint32_t length = xdr_get_u32(&w->x);
 	struct nfs_chunk *chunk = w->next < w->n ? &w->chunks[w->next] : NULL;
 
 	w->next++;
@@ -80,6 +101,10 @@ static int take_item(struct walk *w, uint32_t length)
 		/* By an empty chunk a client says that it wants this one inline (RFC 8166 4.4.6.2, RFC 8267 4.1). */
 		w->has_data |= chunk && length > 0 && length <= chunk->room;
 		return w->x.failed ? ERR_XDR : 0;
+	}
+	if (is_rounded_down(chunk, length)) {
+		shorten(w, has_count, chunk->placed);
+		return 0;
 	}
 	if (chunk->placed < length || chunk->placed - length > 3)
 		return ERR_XDR;
@@ -94,7 +119,7 @@ static int check_nfs3(struct walk *w)
 	if (xdr_get_bool(&w->x))
 		xdr_skip(&w->x, FATTR3_OCTETS);
 	xdr_skip(&w->x, 8); /* count, eof */
-	return take_item(w, xdr_get_u32(&w->x));
+	return take_item(w, true);
 }
 
 /* Steps over the results of @op. Return: 1, 0 when their length is not known, or an error. */
@@ -107,7 +132,7 @@ static int skip_op(struct walk *w, uint32_t op)
 	switch (op) {
 	case OP_READ:
 		xdr_skip(x, 4); /* eof */
-		err = take_item(w, xdr_get_u32(x));
+		err = take_item(w, false);
 		return err < 0 ? err : 1;
 	case OP_GETATTR:
 		words = xdr_get_u32(x);
