@@ -61,7 +61,7 @@ statd_up() {
 # monitored: those that are to be told when this host comes back; a copy on standard output, and from it.
 keep_monitored() { tar -C /var/lib/nfs -c sm state | base64 -w 0; }
 restore_monitored() { mkdir -p /var/lib/nfs && echo "$1" | base64 -d | tar -C /var/lib/nfs -x; }
-# mount_nfs3 GATEWAY [OPTIONS]: mounts as a user would that does not know of the gateway.
+# mount_nfs3 GATEWAY [OPTIONS]: as a user would who knows of no gateway.
 mount_nfs3() {
     local proto=rdma
     [ "$1" = "${1#*:}" ] || proto=rdma6
@@ -255,6 +255,14 @@ verified_load() {
         tail -n 30 /run/fio.log
         return 1
     fi
+}
+
+# peers_fio: a verified load; milliseconds, and what came of it.
+peers_fio() {
+    local began=${EPOCHREALTIME/./}
+    rm -rf /mnt/fio
+    verified_load --numjobs=8 --size=2M >/run/peers-fio 2>&1 &&
+        echo "$(((${EPOCHREALTIME/./} - began) / 1000)) verified" || echo "0 error: $(tail -n 1 /run/peers-fio)"
 }
 
 # export_with OPTION: all again, `async` or `sync`: whether a WRITE waits for the disk.

@@ -53,8 +53,11 @@ settings() { echo "vm.here=$(in_a_word "$VM") vm.lab=$LAB vm.role=$1 vm.address=
 in_a_word() { sed 's/\\/\\0134/g; s/ /\\0040/g; s/\t/\\0011/g; s/"/\\0042/g' <<<"$1"; }
 
 # frames KERNEL: octets in one of its Ethernet's. Storage networks have large ones (docs/adapters.md), and so have
-# most guests; those of the other kernels keep what Ethernet began with. FPDUs are as large as the frames let them be.
-frames() { [ "$1" = "$(grep -m 1 '^[0-9]' "$VM/kernel/list")" ] && echo "$LARGE_FRAMES" || echo 1500; }
+# most guests; those of the other kernels keep what Ethernet began with, unless EQUAL_FRAMES is set: with rxe all have to
+# be equal. FPDUs are as large as the frames let them be.
+frames() {
+    [ -n "${EQUAL_FRAMES:-}" ] || [ "$1" = "$(grep -m 1 '^[0-9]' "$VM/kernel/list")" ] && echo "$LARGE_FRAMES" || echo 1500
+}
 LARGE_FRAMES=9000
 
 # A user-mode Linux is a process of ours that traces those of the guest. It is process 1 of a

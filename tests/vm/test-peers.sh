@@ -1,0 +1,166 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Servers and clients that change without us, by hand and by ./check peers (tests/peers): a table of works, each done
+# directly, through one gateway (v1-v1) and through two (v1-v2-v1), over rxe. What works directly has to have the same
+# result through gateways. What does not work directly is "not served", and no failure.
+# PEERS: which of the tables, "ganesha linux".
+
+test_peers() {
+    # shellcheck disable=SC2034 # for guests.sh
+    local table EQUAL_FRAMES=yes
+    verbs_built || return
+    for table in ${PEERS:-ganesha linux}; do "peers_$table"; done
+}
+
+peers_paths=(peers-filer rxe-direct rxe-chained)
+peers_gateways=(rxe-direct rxe-near rxe-far)
+peers_chains_up() {
+    rxe_chains_up
+    chain peers-filer "${GUEST_ADDRESS[filer]}" 20049 ''
+}
+
+# --- works ---------------------------------------------------------------------
+
+# peers_prepare: what works read that do not write first, and `works`, their names.
+peers_prepare() {
+    mapfile -t works < <("$TOP/tests/peers/works.py" && printf '%s\n' fio restart)
+    check "serves" fresh_mount peers-filer 3 || return
+    check "files to be read" guest client 'python3 /run/here/../peers/works.py prepare /mnt/works' 300
+}
+
+# peers_works VERSION WORK...: each of them on a mount by that version, on all paths; a line each.
+peers_works() {
+    local version=$1 path work
+    local -A took=() results=()
+    shift
+    for path in "${peers_paths[@]}"; do
+        if [ "${served[$version]:-yes}" = no ] || ! peers_mount "$path" "$version"; then
+            [ "$path" != peers-filer ] || served[$version]=no
+            for work in "$@"; do results[$path $work]='error: no mount'; done
+            continue
+        fi
+        for work in "$@"; do
+            peers_work "$path" "$version" "$work"
+            echo "$(date +%T) $IN$version $path $work: $OUTCOME" >>"$RUN/peers.outcomes"
+            took[$path $work]=${OUTCOME%% *} results[$path $work]=${OUTCOME#* }
+        done
+    done
+    if [ "${served[$version]:-yes}" = no ]; then
+        say "${IN}NFSv$version is not served"
+        return
+    fi
+    for work in "$@"; do
+        peers_line "$version" "$work"
+    done
+    guest client unmount_all
+}
+peers_mount() {
+    peers_server_alive || { say "${IN}the server ended: $(tail -n 1 "$RUN/$PEER.log")"; "peers_${PEER}_start"; }
+    fresh_mount "$1" "$2"
+}
+peers_server_alive() { alive "$PEER"; }
+
+# peers_work PATH VERSION WORK: OUTCOME is milliseconds and a result. After one without an answer there is a mount again.
+peers_work() {
+    case $3 in
+    fio) OUTCOME=$(guest client 'peers_fio' 300) ;;
+    restart) peers_restart ;;
+    *) OUTCOME=$(guest client "timeout 240 python3 /run/here/../peers/works.py $3 /mnt/works" 260 | tail -n 1) ;;
+    esac
+    peers_server_alive || OUTCOME='0 error: the server ended'
+    : "${OUTCOME:=0 error: no answer}"
+    [[ $OUTCOME != *error* ]] || peers_mount "$1" "$2"
+}
+# peers_restart: the server is killed and comes back under load, which goes on without an error.
+peers_restart() {
+    local began ms
+    guest client 'keep_loading'
+    OUTCOME='0 error: no load'
+    guest client 'wait_for 60 rounds_above 0' 80 || return
+    began=${EPOCHREALTIME/./}
+    "peers_${PEER}_start"
+    OUTCOME='0 error: the load does not go on'
+    guest client 'rounds_go_on 120' 140 || return
+    ms=$(((${EPOCHREALTIME/./} - began) / 1000))
+    OUTCOME='0 error: the load ended with an error'
+    guest client 'finish_loading' 120 || return
+    OUTCOME="$ms goes on"
+}
+
+# peers_line VERSION WORK: of `results` and `took`.
+peers_line() {
+    local path direct=${results[peers-filer $2]} line verdict=pass
+    if [[ $direct == error* ]]; then
+        printf '     %s%-12s %-15s not served: %s\n' "$IN" "$1" "$2" "${direct#error }"
+        return
+    fi
+    printf -v line '%-12s %-15s %6d ms' "$1" "$2" "${took[peers-filer $2]}"
+    for path in "${peers_paths[@]:1}"; do
+        if [ "${results[$path $2]}" = "$direct" ]; then
+            line+=$(awk -v a="${took[$path $2]}" -v b="${took[peers-filer $2]}" 'BEGIN { printf "   same %5.1f", a / (b ? b : 1) }')
+        else
+            line+="   DIFFERENT (${results[$path $2]})" verdict=fail
+        fi
+    done
+    "$verdict" "$line"
+}
+
+# --- NFS-Ganesha ---------------------------------------------------------------
+
+peers_ganesha() {
+    local version
+    local -A served=()
+    ganesha=$("$TOP/tests/peers/build-ganesha") || { fail "NFS-Ganesha builds"; return; }
+    guests_up rxe client filer gateway
+    GW_UPSTREAM='inline = "32K";' peers_chains_up
+    guest filer 'nfsd_down; pkill -x rpc.mountd; mkdir -p /disk/ganesha; :'
+    sed "s,@GANESHA@,$ganesha," "$TOP/tests/peers/ganesha.conf" >"$RUN/ganesha.conf"
+    PEER=ganesha IN="$(xargs <"$ganesha/versions"): "
+    check "starts" peers_ganesha_start || return
+    peers_prepare || return
+    for version in 3 4.0 4.1 4.2; do peers_works "$version" "${works[@]}"; done
+    peers_works 3,nconnect=8 write_direct read_direct small_files fio restart
+    stop ganesha KILL
+    IN=''
+    guest filer 'rpc.mountd -p 20048; nfsd_up'
+    gateways_end "${peers_gateways[@]}"
+}
+peers_ganesha_start() {
+    local before
+    before=$(ganesha_starts)
+    stop ganesha KILL
+    start_in filer ganesha prlimit --nofile=65536 env "LD_LIBRARY_PATH=$ganesha/lib" "$ganesha/bin/ganesha.nfsd" -F -x -L STDOUT \
+        -f "$RUN/ganesha.conf" -p /run/ganesha-pid
+    wait_for 60 ganesha_started "$before" && alive ganesha
+}
+ganesha_starts() { touch "$RUN/ganesha.log" && grep -c 'NFS SERVER INITIALIZED' "$RUN/ganesha.log"; }
+ganesha_started() { [ "$(ganesha_starts)" -gt "$1" ] || ! alive ganesha; }
+
+# --- the newest Linux ------------------------------------------------------------
+
+# Client and filer of that kernel. MADE is what guests.sh boots.
+# shellcheck disable=SC2034 # MADE, IN
+peers_linux() {
+    local name path role version
+    local -A served=()
+    read -r name path < <("$TOP/tests/peers/build-linux")
+    [ -n "$name" ] || { fail "the newest Linux builds"; return; }
+    guests_up rxe client filer gateway
+    MADE[$name]=$path
+    for role in client filer; do matrix_guest "$role" "$name"; done
+    peers_chains_up
+    PEER=filer IN="Linux $(guest filer 'uname -r'): "
+    peers_prepare || return
+    for version in 3 4.0 4.1 4.2; do peers_works "$version" "${works[@]}"; done
+    peers_works 3,nconnect=8 write_direct read_direct small_files fio restart
+    for path in rxe-direct rxe-chained; do callback_one "$path"; done
+    guest client unmount_all
+    IN=''
+    gateways_end "${peers_gateways[@]}"
+    for role in client filer; do matrix_guest "$role" "$(grep -m 1 '^[0-9]' "$VM/kernel/list")"; done
+}
+peers_filer_start() {
+    stop filer KILL
+    guest_boot filer
+    guest_wait filer
+}
