@@ -12,9 +12,13 @@ die() {
 	echo "$*" >&2
 	exit 1
 }
-# bench OPTION...: sets $out. A goal may be missed (status 3).
+# bench OPTION...: sets $out. A goal may be missed (status 3). A busy machine may serve no RPC in 0.1 s: then once more, with 3 s.
 bench() {
-	out=$(TMPDIR=$room "$root/bench/run" "$@" --build "$build") || [ $? = 3 ] || die "bench/run $* fails: $out"
+	if run "$@"; then return; fi
+	grep -q -e '--seconds has to be longer' "$room/err" && run "${@/#0.1/3}" || die "bench/run $* fails: $out $(cat "$room/err")"
+}
+run() {
+	out=$(TMPDIR=$room "$root/bench/run" "$@" --build "$build" 2>"$room/err") || [ $? = 3 ]
 }
 # has FILTER: what jq finds in $out
 has() {

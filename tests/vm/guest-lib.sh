@@ -277,6 +277,15 @@ distance_write() {
     awk -v ns=$(($(date +%s%N) - began)) -v n="$1" 'BEGIN { printf "%.1f", ns / 1e6 / n }'
 }
 
+# timed_read FILE: ms that reading it takes, with nothing of it in the cache.
+timed_read() {
+    local began
+    drop_caches
+    began=$(date +%s%N)
+    dd if="$1" of=/dev/null bs=1M iflag=direct status=none || return
+    awk -v ns=$(($(date +%s%N) - began)) 'BEGIN { printf "%.0f", ns / 1e6 }'
+}
+
 # keep_loading: verified loads one after the other, in the background, until
 # finish_loading, which waits for the last and is true if all were without error.
 keep_loading() {

@@ -8,6 +8,8 @@
 #                             |
 #                       gateway 10.77.0.4 (gateways with a device)
 #
+# Another guest for gateways, second 10.77.0.6, is for test-protected.sh alone.
+#
 # One guest each, because each must be killable alone, and because siw cannot connect to its own
 # address. Everything lives in process, mount and network namespaces of which no name is left
 # anywhere: when the shell that sourced this ends, even by SIGKILL, the kernel ends the processes,
@@ -23,7 +25,7 @@ RUN=$(realpath -m "${LAB_RUN:-$LAB/run}") # logs of this run, gateway configurat
 [[ $RUN == "$LAB"/* ]] || own_folder "$(dirname "$RUN")" # files stand beside $RUN, too: its lock
 ROOM=$RUN/room           # a tmpfs that nobody else sees: the guests' memory, the filer's disk
 HOST=10.77.0.1
-declare -A GUEST_ADDRESS=([client]=10.77.0.3 [filer]=10.77.0.2 [gateway]=10.77.0.4)
+declare -A GUEST_ADDRESS=([client]=10.77.0.3 [filer]=10.77.0.2 [gateway]=10.77.0.4 [second]=10.77.0.6)
 declare -A PID=()    # name -> process id of all that we started
 declare -A WITHIN=() # name -> the guest in which it runs, if in one
 
