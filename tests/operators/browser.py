@@ -129,4 +129,5 @@ def main(program, url, folder):
         b.process.wait()
 
 
-main(*sys.argv[1:4])
+if __name__ == "__main__":
+    main(*sys.argv[1:4])

@@ -85,7 +85,7 @@ protected_start() { # NAME: NAME1 in guest gateway, NAME2 in guest second
 }
 protected_key() { (cd "$1" && eval "$(protected_command "$TOP/docs/hostauth-howto.md" "$2")") >"$RUN/howto.log" 2>&1; } # FOLDER N
 
-# What the client reads from the server in one go passes the hop in the clear (open) or not (wrapped).
+# protected_readable CHAIN: data that the client reads pass the hop in the clear (open), or encrypted and nowhere else (wrapped).
 protected_readable() {
     local file=$RUN/hop-$1.pcap beside
     guest filer "head -c 1M /dev/zero | tr '\\0' Z | sed 's/ZZZZZZZZZZZZZZZZ/in-the-clear-now/g' >/srv/export/marked"
