@@ -121,16 +121,19 @@ int mem_conn_queues(struct mem_conn *c, const struct fabric_conn_params *params)
 	return ERR_NOMEM;
 }
 
-/* TCP takes what it is given and may lose it: a Send reports success that never arrived. */
+/* TCP takes what it is given and may lose it: a Send reports success that never arrived. Where a connection is lost, the
+ * first Send or Write that fails has the reason, as with InfiniBand, and those after it are flushed. */
 static int end_status(struct mem_conn *c, struct mem_op *op, bool *lucky)
 {
+	bool is_first = *lucky && !c->orderly;
+
 	if (op->kind != MEM_SEND && op->kind != MEM_WRITE)
 		return ERR_FLUSHED;
 	if (!op->flushed)
 		*lucky = false;
 	else if (!(c->orderly && op->delivered))
 		*lucky = *lucky && memnet_random(mem_conn_net(c)) % 2;
-	return *lucky ? 0 : ERR_FLUSHED;
+	return *lucky ? 0 : is_first ? ERR_TIMEOUT : ERR_FLUSHED;
 }
 
 void mem_conn_tell_end(struct mem_conn *c)

@@ -66,8 +66,10 @@ void leg_on_send(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 	if (!tx)
 		return;
 	tx->posted--;
+	/* A Send that fails is lost with its connection, and is no fault of its message. What ended the connection is the
+	 * status of the connection's end: InfiniBand gives the Send that found the peer dead that status as well. */
 	if (ev->status < 0 && tx->status == 0)
-		tx->status = ev->status;
+		tx->status = ERR_FLUSHED;
 	/* If it is not over it is the active one, which ends with the connection. */
 	if (tx->over && tx->posted == 0)
 		leg_tx_done(tx, out);
