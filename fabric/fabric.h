@@ -85,6 +85,9 @@ struct fabric_listener;
 enum fabric_access {
 	FABRIC_REMOTE_READ = 1,
 	FABRIC_REMOTE_WRITE = 2,
+	/* With FABRIC_REMOTE_WRITE: until the exposure is withdrawn, octets that the peer has not
+	 * written may change. Providers that read from sockets then read more at a time. */
+	FABRIC_SCRATCH = 4,
 };
 
 /** struct fabric_tuning - settings of RDMA devices (verbs); .busy_poll_us is for every provider.
@@ -545,7 +548,7 @@ static inline int fabric_read(struct fabric_conn *c, void *to, const struct segm
 
 /**
  * fabric_expose - let the peer access @len octets at @addr
- * @access: FABRIC_REMOTE_READ or FABRIC_REMOTE_WRITE
+ * @access: FABRIC_REMOTE_READ or FABRIC_REMOTE_WRITE, perhaps with FABRIC_SCRATCH
  * @seg:    filled: unpredictable handle, length, offset
  *
  * Return: 0, ERR_CLOSED, or ERR_AGAIN: max_exposures is reached, or the device lacks a resource for

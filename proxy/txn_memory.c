@@ -240,9 +240,13 @@ int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned acces
 	       const struct rpc_chunk *like, struct rpc_chunk *chunk)
 {
 	struct segment whole;
-	int err = r->window ? txn_stream(t, r, &whole)
-			    : fabric_expose(t->rsp->conn, r->addr, len, access, &whole);
+	int err;
 
+	/* Without .tells_written the memory is blank, and has to stay so (txn_zero_sink.c). */
+	if (access == FABRIC_REMOTE_WRITE && t->rsp->conn->fabric->tells_written)
+		access |= FABRIC_SCRATCH;
+	err = r->window ? txn_stream(t, r, &whole)
+			: fabric_expose(t->rsp->conn, r->addr, len, access, &whole);
 	if (err < 0)
 		return err;
 	r->handle = whole.handle;

@@ -149,6 +149,7 @@ struct iwarp_conn {
 	 * awaited */
 	uint8_t nudges;
 	bool blocked;	  /* the kernel takes no more octets; an edge event ends that */
+	bool drained;	  /* the kernel has no more octets; an edge event ends that, or a probe */
 	uint32_t unheard; /* IWARP_REJECTED: octets of the peer discarded */
 	uint32_t busy_poll_us;
 	bool eof, fin_sent;

@@ -44,9 +44,10 @@ enum {
 	/* tagged messages of this size or more are read in place, never copied */
 	QP_BULK_BYTES = 4097,
 	QP_AHEAD = 32, /* most FPDUs of a tagged message read ahead behind the current one */
-	QP_AHEAD_BYTES = 65536, /* most octets of the FPDUs read ahead */
-	/* a payload of this size or more is read by a system call of its own */
-	QP_AHEAD_LARGE = 16384,
+	/* octets of a Read response between two places where this end puts other messages; fewer
+	 * if these are more than QP_AHEAD segments (qp_run()) */
+	QP_RUN_BYTES = 262144,
+	QP_AHEAD_BYTES = QP_RUN_BYTES + 65536, /* most octets of the FPDUs read ahead */
 	QP_SMALL_RUN = 16, /* small messages in a row after which no large Write is expected */
 	QP_RX_IOV = 2 * QP_AHEAD + 2,
 	QP_TX_IOV = 256,
@@ -62,7 +63,7 @@ enum {
 	QP_MESSAGE_MAX = 1 << 30,
 	/* a queue pair may read ahead 1/QP_SPILL_PART of what may still be set aside
 	 * (qp_rx_io.c) */
-	QP_SPILL_PART = 32,
+	QP_SPILL_PART = 8,
 	/* of an instance: most octets set aside */
 	QP_SPILL_BYTES = QP_SPILL_PART * (QP_AHEAD_BYTES + QP_STAGE_BYTES),
 };
@@ -71,6 +72,7 @@ enum {
 struct qp_store {
 	struct iwarp_counters *counters;
 	struct pool stages, batches, ops, exposures;
+	struct pool scratch; /* one block, for octets that were read to a wrong place */
 	unsigned trimming;   /* index of the pool that qp_store_trim() continues with */
 	size_t spilled;	     /* octets of heap for input that was read ahead and set aside */
 	uint32_t early;	     /* batches begun early: QP_EARLY at most */
@@ -185,6 +187,7 @@ struct qp_tx {
 	bool hold;	    /* nothing may be sent yet */
 	bool early;	    /* the batch has short Sends, and is extended before it goes out */
 	bool response_turn; /* a Read response goes next, not the send queue */
+	uint64_t turn_from; /* stream position where the send queue's turn began */
 	bool term_built;
 	bool nudge; /* an empty Write is due (qp_nudge()) */
 	/* operations in the order posted; Reads that wait for read depth */

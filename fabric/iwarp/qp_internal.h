@@ -50,6 +50,17 @@ static inline bool qp_fifo_is_empty(const struct qp_fifo *fifo)
 	return fifo->head == QP_NONE;
 }
 
+/**
+ * qp_run - octets of a Read response, in segments of @segment octets, between two places where a
+ * sender puts other messages
+ *
+ * These places are before the first segment at or beyond each multiple of it.
+ */
+static inline uint32_t qp_run(uint32_t segment)
+{
+	return segment < QP_RUN_BYTES / QP_AHEAD ? segment * QP_AHEAD : QP_RUN_BYTES;
+}
+
 static inline bool qp_is_bulk(uint32_t len)
 {
 	return len >= QP_BULK_BYTES;

@@ -20,17 +20,23 @@
  * system call. So after QP_SMALL_RUN small messages exposures do not count, until a large Write
  * comes again. What the stage already has of that Write is copied, once.
  *
- * Small FPDUs would cost a system call each. So, behind a tagged segment that is not the last of
+ * FPDUs would cost a system call each. So, behind a tagged segment that is not the last of
  * its message, more segments are expected: of the same length, each placed where the one before
  * ended, the last as long as the memory is. One read then takes many:
  *
  * 	dst | trailer, header | dst + p | trailer, header | dst + 2p | ... | trailer, header
  *
- * All of that memory is granted to the peer for this very message: the rest of a Read's sink, or of
- * a write exposure beyond everything written to it so far, or the free part of a stream's window.
- * Each header is then checked as always, and must name just the place where its payload is already.
- * If it does not (the message was shorter, or another came between), the octets from there on are
- * moved out and processed the ordinary way, and fewer FPDUs are expected next time.
+ * All of that memory is granted to the peer for this very message, and until that is placed its
+ * content does not matter: the rest of a Read's sink, or of a write exposure (FABRIC_SCRATCH) beyond
+ * everything written to it so far, or the free part of a stream's window. Each header is then
+ * checked as always, and must name just the place where its payload is already. If it does not (the
+ * message was shorter, or another came between), the octets from there on are moved out and
+ * processed the ordinary way, and fewer FPDUs are expected next time.
+ *
+ * A call's Send often comes within the response to a Read, and would displace all that was read
+ * ahead behind it. This end puts other messages only at certain places of a response, which the
+ * receiver knows (qp_run()), and Linux siw puts them at its end. So no FPDU is expected beyond the next
+ * such place.
  *
  * A connection has a stage only while octets are in it or are being read; otherwise the store has
  * it.
@@ -67,6 +73,20 @@ static uint32_t room_in_window(const struct qp_rx *rx)
 	return left <= room ? left : room - room % rx->payload_len;
 }
 
+/* Octets behind the current segment of a Read response, up to where another message may come. */
+static uint32_t room_in_run(const struct qp *qp)
+{
+	const struct qp_rx *rx = &qp->rx;
+	uint32_t done = rx->read_done + rx->payload_len, run = qp_run(rx->payload_len);
+	uint32_t left = qp_op(qp, qp->orq[qp->orq_head])->len - done;
+	uint32_t end = rx->read_done - rx->read_done % run + run, room;
+
+	if (end <= done)
+		return 0;
+	room = (end - done + rx->payload_len - 1) / rx->payload_len * rx->payload_len;
+	return left < room ? left : room;
+}
+
 /* Octets of memory behind the current segment that its message may go on into. */
 static uint32_t room_behind(const struct qp *qp)
 {
@@ -74,11 +94,13 @@ static uint32_t room_behind(const struct qp *qp)
 	uint32_t end;
 
 	if (rx->h.opcode == RDMAP_READ_RESPONSE)
-		return qp_op(qp, qp->orq[qp->orq_head])->len - rx->read_done - rx->payload_len;
+		return room_in_run(qp);
 	if (!rx->target)
 		return 0;
 	if (rx->target->window.bytes)
 		return room_in_window(rx);
+	if (!(rx->target->access & FABRIC_SCRATCH))
+		return 0;
 	end = (uint32_t)rx->h.offset + rx->payload_len;
 	return fabric_runs_reach(&rx->target->written) > end ? 0 : rx->target->len - end;
 }
@@ -88,7 +110,7 @@ static uint32_t room_behind(const struct qp *qp)
  *
  * State:  octets read ahead may have to be set aside (spill()), until the user has Receives or room again.
  * Danger: while a server hangs the gateway may have none for as long. With a fixed number of places, as many slow connections keep
- *         all others from reading ahead; without a limit each connection takes 64 KiB.
+ *         all others from reading ahead; without a limit each connection takes 320 KiB.
  * Rule:   a connection reads ahead at most 1/QP_SPILL_PART of the octets that may still be set aside. So the sum stays below
  *         QP_SPILL_BYTES, and each further connection reads ahead less.
  *         What is set aside counts as memory that its connection holds (fabric_shed()).
@@ -108,7 +130,7 @@ static void expect(struct qp *qp)
 	uint32_t len = rx->payload_len, room, most;
 
 	rx->ahead = 0;
-	if (!is_exact(rx) || !rx->h.tagged || rx->h.last || len > QP_AHEAD_LARGE)
+	if (!is_exact(rx) || !rx->h.tagged || rx->h.last)
 		return;
 	room = room_behind(qp);
 	most = ahead_bytes(qp) / (len + between(len));
@@ -332,12 +354,16 @@ void qp_rx_resume(struct qp *qp)
 static __attribute__((noinline)) void take_back(struct qp *qp, uint32_t i, size_t n)
 {
 	struct qp_rx *rx = &qp->rx;
-	uint8_t moved[QP_AHEAD_BYTES + QP_STAGE_BYTES];
+	uint8_t *moved = pool_get(&qp->store->scratch);
 	const uint8_t *dst = rx->ahead_dst + (size_t)i * rx->ahead_len,
 		      *stage = rx->stage + rx->tail;
 	size_t at = 0, fed;
 	uint32_t piece;
 
+	if (!moved) {
+		qp_fail(qp, ERR_NOMEM, TERM_DDP_NO_BUFFER);
+		return;
+	}
 	do {
 		piece = rx_io_take(&n, expected_len(rx, i));
 		memcpy(moved + at, dst, piece);
@@ -353,6 +379,7 @@ static __attribute__((noinline)) void take_back(struct qp *qp, uint32_t i, size_
 	rx->ahead_max = 1;
 	if (fed < at && qp_rx_waits(rx))
 		spill(qp, moved + fed, at - fed);
+	pool_put(&qp->store->scratch, moved);
 }
 
 static bool is_as_expected(const struct qp_rx *rx, uint32_t i)

@@ -10,6 +10,7 @@ void qp_store_init(struct qp_store *store, struct iwarp_counters *counters)
 	*store = (struct qp_store){.counters = counters};
 	pool_init(&store->stages, QP_STAGE_BYTES, SIZE_MAX / QP_STAGE_BYTES);
 	pool_init(&store->batches, sizeof(struct qp_batch), SIZE_MAX / sizeof(struct qp_batch));
+	pool_init(&store->scratch, QP_AHEAD_BYTES + QP_STAGE_BYTES, 1);
 	table_pool(&store->ops, sizeof(struct qp_op));
 	stag_pool(&store->exposures);
 }
@@ -18,13 +19,15 @@ void qp_store_fini(struct qp_store *store)
 {
 	pool_fini(&store->stages);
 	pool_fini(&store->batches);
+	pool_fini(&store->scratch);
 	pool_fini(&store->ops);
 	pool_fini(&store->exposures);
 }
 
 size_t qp_store_bytes(const struct qp_store *s)
 {
-	return s->stages.bytes + s->batches.bytes + s->ops.bytes + s->exposures.bytes + s->spilled;
+	return s->stages.bytes + s->batches.bytes + s->ops.bytes + s->exposures.bytes +
+	       s->scratch.bytes + s->spilled;
 }
 
 size_t qp_holds(const struct qp *qp)
@@ -35,7 +38,7 @@ size_t qp_holds(const struct qp *qp)
 
 bool qp_store_trim(struct qp_store *s)
 {
-	struct pool *const pools[] = {&s->stages, &s->batches, &s->ops, &s->exposures};
+	struct pool *const pools[] = {&s->stages, &s->batches, &s->ops, &s->exposures, &s->scratch};
 
 	/* Pools are trimmed one after the other, because pool_trim() starts a new period for the
 	 * pool. */

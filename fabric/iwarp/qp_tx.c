@@ -25,10 +25,12 @@
  * ends is complete, and the exposure it reads from has one reference less. A withdrawal waits for
  * that.
  *
- * Two sides take turns at FPDU boundaries: the send queue, and the responses to the peer's Reads.
- * So a long response does not hold up small messages. Segments of one untagged and one tagged
- * message may alternate, but not of two of a kind: Linux siw demands that. A Write and a response
- * wait for each other's last segment, and so do a Send and a Read Request.
+ * Two sides take turns: the send queue, and the responses to the peer's Reads. Turns have about as
+ * many octets each, so a long response does not hold up small messages. A response is interrupted
+ * only at places that its receiver knows, and that can read ahead what is between them (qp_run(),
+ * qp_rx_io.c). Segments of one untagged and one tagged message may alternate, but not of two of a
+ * kind: Linux siw demands that. A Write and a response wait for each other's last segment, and so do
+ * a Send and a Read Request.
  */
 
 static struct qp_tx_fpdu *new_record(struct qp_tx *tx, enum qp_tx_kind kind, uint32_t ref,
@@ -327,6 +329,24 @@ static uint32_t next_read(struct qp *qp)
 	return QP_NONE;
 }
 
+/*
+ * State:  the response to a Read has begun, and other messages wait.
+ * Danger: the receiver has read ahead of the response, and has to copy what an unexpected message
+ *         displaces; or a small message waits for a long response.
+ * Rule:   other messages go only at the places of qp_run(), so they wait for 256 KiB at most, or 32
+ *         segments, which a batch has anyway. Return: whether the response is between such places.
+ * Pinned: tests/iwarp/test_qp_ahead.c:test_sends_within_a_response.
+ */
+static bool is_inside_run(const struct qp *qp)
+{
+	uint32_t run = qp_run(qp->tx.max_tagged), done;
+
+	if (!qp->irq_count)
+		return false;
+	done = qp->irq[qp->irq_head].done;
+	return done && done / run == (done - qp->tx.max_tagged) / run;
+}
+
 /* Whether the response to the peer's oldest Read goes before @o, the head of the send queue or NULL. */
 static bool is_response_next(const struct qp *qp, const struct qp_op *o)
 {
@@ -345,29 +365,33 @@ static bool is_response_next(const struct qp *qp, const struct qp_op *o)
 static bool build_next(struct qp *qp)
 {
 	struct qp_tx *tx = &qp->tx;
-	uint32_t read = next_read(qp);
+	bool inside = is_inside_run(qp), response;
+	uint32_t read = inside ? QP_NONE : next_read(qp);
 	struct qp_op *o = first_op(qp);
-	bool response;
 
 	if (read != QP_NONE) {
 		build_read_request(qp, read);
 		return true;
 	}
-	response = qp->irq_count && is_response_next(qp, o);
+	response = inside || (qp->irq_count && is_response_next(qp, o));
 	if (!response && !o) {
 		if (!tx->nudge)
 			return false;
 		build_nudge(qp);
 		return true;
 	}
-	tx->response_turn = !response;
-	if (response)
+	if (response) {
 		build_response(qp);
-	else if (o->type == FABRIC_EV_SEND && is_short(tx, o->len))
+		tx->response_turn = false;
+		tx->turn_from = tx->built;
+		return qp->state != QP_TERMINATING;
+	}
+	if (o->type == FABRIC_EV_SEND && is_short(tx, o->len))
 		build_short(qp, o);
 	else
 		build_gathered(qp, o);
-	return qp->state != QP_TERMINATING;
+	tx->response_turn = tx->built - tx->turn_from >= qp_run(tx->max_tagged);
+	return true;
 }
 
 _Static_assert((int)RDMAP_TERM_MAX <= (int)QP_TX_SHORT, "has_room()");
@@ -423,7 +447,7 @@ bool qp_send_short(struct qp *qp, const struct fabric_sge *sge, unsigned nsge, u
 	for (unsigned i = 0; i < nsge; i++)
 		len += sge[i].len;
 	if (len > QP_TX_SHORT || !is_short(tx, (uint32_t)len) || qp->state != QP_OPEN || tx->hold ||
-	    !qp_fifo_is_empty(&tx->sq) || !open_early(qp) || !has_room(tx))
+	    !qp_fifo_is_empty(&tx->sq) || is_inside_run(qp) || !open_early(qp) || !has_room(tx))
 		return false;
 	put_short(qp, sge, nsge, (uint32_t)len, inv_handle);
 	return true;

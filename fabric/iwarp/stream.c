@@ -55,6 +55,7 @@ enum {
 	/* most connections in `resting` served in one turn, if each has little to do */
 	TURN_RESTING = 64,
 	CALL_OCTETS = 1024, /* octets that cost about as much as a system call */
+	SMALL_PIECE = 64,   /* a piece of read-ahead between two payloads is less */
 	DISCARDS = 4,	    /* pieces of 16 KiB discarded in a row */
 	/*
 	 * Linux siw as acceptor overlooks the first FPDU when it arrives between siw's MPA reply
@@ -327,13 +328,13 @@ void stream_write(struct iwarp_conn *c)
 
 enum outcome { GOT_ALL, GOT_SOME, GOT_NOTHING };
 
-/* Return: how many of the @n pieces make up @share, or exceed it by part of the last; *@octets:
- *         octets in these. */
+/* Return: how many of the @n pieces make up @share, or exceed it by part of the last payload, with
+ *         the trailer of that; *@octets: octets in these. */
 static unsigned within(const struct iovec *iov, unsigned n, size_t share, size_t *octets)
 {
 	unsigned i = 0;
 
-	for (*octets = 0; i < n && *octets < share; i++)
+	for (*octets = 0; i < n && (*octets < share || iov[i].iov_len <= SMALL_PIECE); i++)
 		*octets += iov[i].iov_len;
 	return i;
 }
@@ -348,9 +349,11 @@ static enum outcome read_once(struct iwarp_conn *c, size_t *share)
 
 	if (!pieces)
 		return GOT_NOTHING;
-	/* the rest of it, and the pieces behind it, are for another turn */
-	if (iov[0].iov_len > *share)
+	if (iov[0].iov_len > *share) {
+		/* the rest of it, and the pieces behind it, are for another turn */
 		iov[0].iov_len = *share;
+		pieces = 1;
+	}
 	pieces = within(iov, pieces, *share, &asked);
 	n = pieces == 1 ? recv(c->fd, iov[0].iov_base, iov[0].iov_len, 0)
 			: readv(c->fd, iov, (int)pieces);
@@ -358,13 +361,16 @@ static enum outcome read_once(struct iwarp_conn *c, size_t *share)
 	if (n > 0) {
 		qp_rx_got(&c->qp, (size_t)n);
 		take_share(c, share, (size_t)n);
-		return (size_t)n < asked ? GOT_SOME : GOT_ALL;
+		c->drained = (size_t)n < asked;
+		return c->drained ? GOT_SOME : GOT_ALL;
 	}
 	if (n == 0)
 		qp_rx_end(&c->qp);
 	else if (errno == EINTR)
 		return GOT_ALL;
-	else if (errno != EAGAIN)
+	else if (errno == EAGAIN)
+		c->drained = true;
+	else
 		socket_failed(c, errno);
 	return GOT_NOTHING;
 }
@@ -453,8 +459,12 @@ void stream_probe(struct timer *timer, nsec_t now)
 	struct iwarp *iw = container_of(timer, struct iwarp, probe);
 	struct list *item;
 
-	for (unsigned i = 0; i < TURN_PROBES && (item = list_pop(&iw->probes)); i++)
-		stream_read(container_of(item, struct iwarp_conn, probe));
+	for (unsigned i = 0; i < TURN_PROBES && (item = list_pop(&iw->probes)); i++) {
+		struct iwarp_conn *c = container_of(item, struct iwarp_conn, probe);
+
+		c->drained = false;
+		stream_read(c);
+	}
 	/* in the next tick */
 	if (!list_is_empty(&iw->probes))
 		timer_arm(&iw->timers, &iw->probe, now + 1);
@@ -463,7 +473,7 @@ void stream_probe(struct timer *timer, nsec_t now)
 static void read_share(struct iwarp_conn *c, const size_t each_way)
 {
 	size_t share = each_way;
-	enum outcome outcome = GOT_ALL;
+	enum outcome outcome = c->drained ? GOT_NOTHING : GOT_ALL;
 
 	if (c->state == IWARP_CLOSING || c->state == IWARP_LINGER) {
 		discard(c);
@@ -555,6 +565,8 @@ void stream_ready(struct iwarp_conn *c, unsigned events)
 		c->iw->heard_us = c->busy_poll_us;
 	if (events & LOOP_WRITE)
 		c->blocked = false;
+	if (events & LOOP_READ)
+		c->drained = false;
 	if ((events & LOOP_READ) && c->state < IWARP_CLOSED)
 		stream_read(c);
 	if ((events & LOOP_WRITE) && c->state < IWARP_LINGER)

@@ -42,7 +42,9 @@ int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned acce
 	if (c->state == MEM_ENDED || c->closing)
 		return ERR_CLOSED;
 	assert(c->exposures);
-	assert(access && !(access & ~(unsigned)(FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE)));
+	assert(access &&
+	       !(access & ~(unsigned)(FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE | FABRIC_SCRATCH)));
+	assert(!(access & FABRIC_SCRATCH) || access == (FABRIC_REMOTE_WRITE | FABRIC_SCRATCH));
 	assert(!addr || mem_range_owns(mem_conn_fabric(c), addr, len));
 	if (memnet_fault_hits(net, MEMNET_EXPOSE_FAIL, &net->exposes) ||
 	    mem_is_short(mem_conn_fabric(c)))
@@ -57,6 +59,8 @@ int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned acce
 	e->written = (struct fabric_runs){.n = 0};
 	e->window = (struct fabric_window){.bytes = 0};
 	e->access = access;
+	if (access & FABRIC_SCRATCH) /* shows in tests if the user relies on the old content */
+		memset(addr, 0x5c, len);
 	e->addr = addr;
 	e->len = len;
 	e->handle = new_handle(c, e);

@@ -11,16 +11,16 @@ static const uint32_t sizes[] = {0,	1,     3,      4,	5,   1000,	  4096,	  65535
 				 65536, 65537, 262145, MIB - 1, MIB, 4 * MIB - 3, 4 * MIB};
 enum { NSIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
-static void writes_of_every_size(void **state)
+/* Octets that are not written stay as they are: with FABRIC_SCRATCH those outside of the exposure. */
+static void write_every_size(struct contract *t, unsigned access)
 {
-	struct contract *t = *state;
 	struct pair *p = establish(t, 0);
 
 	for (unsigned i = 0; i < NSIZES; i++) {
 		uint32_t len = sizes[i], skip = i % 5;
-		struct segment seg = do_expose(&p->b, 64 + i % 3, len + 16, FABRIC_REMOTE_WRITE),
-			       to;
-		size_t at = 64 + i % 3;
+		struct segment seg = do_expose(&p->b, 64 + i % 3, len + 16, access), to;
+		size_t at = 64 + i % 3,
+		       end = access & FABRIC_SCRATCH ? at + len + 16 : at + skip + len;
 		int w;
 
 		memset(p->b.mem, 0xee, len + 256);
@@ -30,12 +30,22 @@ static void writes_of_every_size(void **state)
 		assert_true(w >= 0);
 		barrier(t, &p->a, &p->b);
 		check(&p->b, at + skip, len, i);
-		check_byte(&p->b, 0, at + skip, 0xee);
-		check_byte(&p->b, at + skip + len, 64, 0xee);
+		check_byte(&p->b, 0, access & FABRIC_SCRATCH ? at : at + skip, 0xee);
+		check_byte(&p->b, end, 64, 0xee);
 		succeed(&p->a, w);
 		fence(&p->b, seg.handle);
 		assert_int_equal(p->b.conn->handles_live, 0);
 	}
+}
+
+static void writes_of_every_size(void **state)
+{
+	write_every_size(*state, FABRIC_REMOTE_WRITE);
+}
+
+static void writes_to_scratch(void **state)
+{
+	write_every_size(*state, FABRIC_REMOTE_WRITE | FABRIC_SCRATCH);
 }
 
 static void reads_of_every_size(void **state)
@@ -202,9 +212,13 @@ static void both_directions_at_once(void **state)
 int contract_run_rdma(void)
 {
 	const struct CMUnitTest tests[] = {
-		contract_test(writes_of_every_size),	contract_test(reads_of_every_size),
-		contract_test(writes_gather),		contract_test(many_reads_queue),
-		contract_test(narrow_read_depth),	contract_test(writes_come_before_the_send),
+		contract_test(writes_to_scratch),
+		contract_test(writes_of_every_size),
+		contract_test(reads_of_every_size),
+		contract_test(writes_gather),
+		contract_test(many_reads_queue),
+		contract_test(narrow_read_depth),
+		contract_test(writes_come_before_the_send),
 		contract_test(both_directions_at_once),
 	};
 	return cmocka_run_group_tests_name("reads and writes", tests, NULL, NULL);

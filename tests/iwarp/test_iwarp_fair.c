@@ -326,12 +326,50 @@ static void test_empty_writes(void **state)
 	sock_pair_fini(&pair);
 }
 
+/* A connection that sends much, and to which nothing is sent, costs no reads. */
+static void test_nothing_to_read(void **state)
+{
+	enum { MESSAGES = 24 };
+	static uint8_t taken[1 << 20];
+	struct ddp_header h = {.tagged = true, .last = true, .opcode = RDMAP_WRITE};
+	struct fabric_sge sge = {source, LEN};
+	struct segment remote = {.handle = 1, .length = LEN};
+	struct iwarp_config cfg;
+	uint64_t calls, out;
+	size_t n;
+	int fd;
+
+	(void)state;
+	iwarp_config_default(&cfg);
+	sock_pair_init(&pair, &cfg, "127.0.0.1");
+	pair.wait_ms = 0;
+	pair.params.max_sends = MESSAGES;
+	fd = sock_pair_raw_open(&pair);
+	/* The initiator speaks first. */
+	n = make_fpdu(taken, &h, "", 0, true);
+	assert_int_equal(send(fd, taken, n, 0), n);
+	while (iwarp_counters(pair.f)->bytes_in < n)
+		sock_pair_step(&pair);
+	calls = iwarp_counters(pair.f)->syscalls_read;
+	out = iwarp_counters(pair.f)->bytes_out;
+	for (unsigned i = 0; i < MESSAGES; i++)
+		assert_int_equal(fabric_write(pair.server, &sge, 1, &remote, NULL), 0);
+	while (iwarp_counters(pair.f)->bytes_out - out < (uint64_t)MESSAGES * LEN) {
+		sock_pair_step(&pair);
+		while (recv(fd, taken, sizeof(taken), MSG_DONTWAIT) > 0)
+			;
+	}
+	assert_in_range(iwarp_counters(pair.f)->syscalls_read - calls, 0, 4);
+	close(fd);
+	sock_pair_fini(&pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_flush),	 cmocka_unit_test(test_small_beside_bulk),
 		cmocka_unit_test(test_new_beside_crowd), cmocka_unit_test(test_events_by_turns),
-		cmocka_unit_test(test_empty_writes),
+		cmocka_unit_test(test_empty_writes),	 cmocka_unit_test(test_nothing_to_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

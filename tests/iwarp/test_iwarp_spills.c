@@ -36,7 +36,9 @@ static void peer_open(struct peer *p)
 	p->conn = pair.server;
 	pair.server = NULL;
 	pair.logged = 0;
-	assert_int_equal(fabric_expose(p->conn, p->region, LEN, FABRIC_REMOTE_WRITE, &p->seg), 0);
+	assert_int_equal(fabric_expose(p->conn, p->region, LEN,
+				       FABRIC_REMOTE_WRITE | FABRIC_SCRATCH, &p->seg),
+			 0);
 }
 
 static void peer_close(struct peer *p)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Large tagged messages in small FPDUs: few reads, no copies, and correct results when predictions
+/* Large tagged messages in many FPDUs: few reads, no copies, and correct results when predictions
  * fail. */
 #include "tests/cmocka_all.h"
 #include "tests/iwarp/qp_tools.h"
 #include "tests/rng.h"
 
-enum { REGION = 200000, MSS = 1448, WIRE = 4 * REGION };
+enum { REGION = 200000, MSS = 1448, LARGE = 65480, LONG = 2 << 20, WIRE = 2 * LONG };
 
 static const struct qp_depths depths = {
 	.max_recvs = 4, .max_sends = 8, .max_exposures = 4, .ird = 4, .ord = 4};
@@ -14,19 +14,18 @@ static const uint64_t seed[5] = {1, 2, 3, 4, 5};
 static struct qp tx, rx;
 static struct iwarp_counters out, in;
 static struct qp_store tx_store, rx_store;
-static uint8_t source[REGION], region[REGION], recvs[2][512], wire[WIRE];
+static uint8_t source[LONG], region[LONG], recvs[2][512], wire[WIRE];
 static size_t wire_len, wire_at;
 static unsigned reads;
 
-static int setup(void **state)
+static void open_pair(uint32_t fpdu_max)
 {
-	struct qp_stream s = {.initiator = true, .crc = true, .ord = 4, .fpdu_max = MSS};
+	struct qp_stream s = {.initiator = true, .crc = true, .ord = 4, .fpdu_max = fpdu_max};
 
-	(void)state;
 	memset(&out, 0, sizeof(out));
 	memset(&in, 0, sizeof(in));
 	memset(region, 0xee, sizeof(region));
-	for (size_t i = 0; i < REGION; i++)
+	for (size_t i = 0; i < sizeof(source); i++)
 		source[i] = (uint8_t)(i * 13 + (i >> 8));
 	wire_len = wire_at = reads = 0;
 	qp_store_init(&tx_store, &out);
@@ -37,6 +36,12 @@ static int setup(void **state)
 	qp_start(&rx, &s);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(qp_post_recv(&rx, recvs[i], 512, recvs[i]), 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	open_pair(MSS);
 	return 0;
 }
 
@@ -95,7 +100,7 @@ static void say(const char *text)
 
 static void expose(uint32_t len, struct segment *seg)
 {
-	assert_int_equal(qp_expose(&rx, region, len, FABRIC_REMOTE_WRITE, seg), 0);
+	assert_int_equal(qp_expose(&rx, region, len, FABRIC_REMOTE_WRITE | FABRIC_SCRATCH, seg), 0);
 }
 
 /* Return: what was written. */
@@ -139,6 +144,123 @@ static void test_read(void **state)
 	assert_memory_equal(region, source, REGION);
 	assert_int_equal(in.copied_bytes, 0);
 	assert_in_range(reads, 1, 14);
+}
+
+/* Expose @len octets of the source, have them read, and give the request to the sender. */
+static void begin_read(uint32_t len, struct ddp_read *request)
+{
+	struct segment seg;
+
+	assert_int_equal(qp_expose(&tx, source, len, FABRIC_REMOTE_READ, &seg), 0);
+	assert_int_equal(qp_read(&rx, region, &seg, NULL), 0);
+	wire_len = drain(&rx, wire, sizeof(wire));
+	ddp_read_decode(wire + FPDU_LEN_BYTES + DDP_UNTAGGED_BYTES, request);
+	assert_int_equal(feed(&tx, wire, wire_len, 0), wire_len);
+	wire_len = 0;
+}
+
+/* Return: whether the Read is complete; @sends: received so far. */
+static bool take_events(unsigned *sends)
+{
+	struct fabric_event ev;
+	bool done = false;
+
+	while (qp_next_event(&tx, &ev))
+		;
+	while (qp_next_event(&rx, &ev)) {
+		done |= ev.type == FABRIC_EV_READ;
+		if (ev.type != FABRIC_EV_RECV)
+			continue;
+		assert_memory_equal(ev.cookie, "call", 4);
+		assert_int_equal(qp_post_recv(&rx, ev.cookie, 512, ev.cookie), 0);
+		++*sends;
+	}
+	return done;
+}
+
+static void read_with_sends(uint32_t fpdu_max, unsigned most)
+{
+	struct ddp_read request;
+	unsigned sends = 0;
+
+	open_pair(fpdu_max);
+	begin_read(LONG, &request);
+	do {
+		say("call");
+		wire_len += drain(&tx, wire + wire_len, 200000);
+		while (wire_at < wire_len)
+			assert_true(read_some(wire_len - wire_at));
+		assert_int_equal(rx.state, QP_OPEN);
+	} while (!take_events(&sends));
+	assert_memory_equal(region, source, LONG);
+	assert_int_equal(in.copied_bytes, 0);
+	print_message("FPDUs of %u octets: %u reads, %u Sends within\n", fpdu_max, reads, sends);
+	assert_true(sends > 7); /* eight runs of 256 KiB, or more */
+	assert_in_range(reads, 1, most);
+	teardown(NULL);
+}
+
+/* Another message comes only where it displaces nothing that was read ahead. */
+static void test_sends_within_a_response(void **state)
+{
+	(void)state;
+	read_with_sends(MSS, 200);
+	read_with_sends(LARGE, 60);
+}
+
+/* A sender that puts Sends anywhere: copied, and right. */
+static void test_sends_anywhere(void **state)
+{
+	struct ddp_header send = {.last = true, .opcode = RDMAP_SEND};
+	struct ddp_read request;
+	unsigned sends = 0;
+	bool done = false;
+
+	(void)state;
+	begin_read(REGION, &request);
+	for (uint32_t at = 0, i = 0; at < REGION; at += 1400, i++) {
+		uint32_t len = REGION - at < 1400 ? REGION - at : 1400;
+		struct ddp_header h = {.tagged = true,
+				       .last = at + len == REGION,
+				       .opcode = RDMAP_READ_RESPONSE,
+				       .stag = request.sink_stag,
+				       .offset = request.sink_offset + at};
+
+		wire_len += make_fpdu(wire + wire_len, &h, source + at, len, true);
+		if (i % 9 == 0) {
+			send.msn++;
+			wire_len += make_fpdu(wire + wire_len, &send, "call", 4, true);
+		}
+	}
+	while (wire_at < wire_len) {
+		assert_true(read_some(wire_len - wire_at < 8000 ? wire_len - wire_at : 8000));
+		assert_int_equal(rx.state, QP_OPEN);
+		done |= take_events(&sends);
+	}
+	assert_true(done);
+	assert_int_equal(sends, send.msn);
+	assert_memory_equal(region, source, REGION);
+	assert_true(in.copied_bytes > 0);
+}
+
+/* Octets that the peer does not write stay as they are. */
+static void test_not_scratch(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct segment seg;
+
+		teardown(NULL);
+		open_pair(i ? LARGE : MSS);
+		assert_int_equal(qp_expose(&rx, region, LONG, FABRIC_REMOTE_WRITE, &seg), 0);
+		write_at(&seg, 0, 150000);
+		say("behind");
+		read_all();
+		assert_memory_equal(region, source, 150000);
+		for (uint32_t at = 150000; at < LONG; at++)
+			assert_int_equal(region[at], 0xee);
+		assert_memory_equal(recvs[0], "behind", 6);
+	}
 }
 
 /* Take what has arrived of a stream, and free its window. Return: octets. */
@@ -362,11 +484,12 @@ static void test_any_mix(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_whole_region), T(test_read),
-		T(test_short_write),  T(test_backwards),
-		T(test_jump),	      T(test_small_run),
-		T(test_any_mix),      T(test_through_a_window),
-		T(test_pieces_kept),
+		T(test_whole_region),	T(test_read),
+		T(test_short_write),	T(test_backwards),
+		T(test_jump),		T(test_small_run),
+		T(test_any_mix),	T(test_through_a_window),
+		T(test_pieces_kept),	T(test_not_scratch),
+		T(test_sends_anywhere), cmocka_unit_test(test_sends_within_a_response),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,8 @@ static int setup(void **state)
 	qp_start(&qp, &stream);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(qp_post_recv(&qp, recvs[i], RECV, recvs[i]), 0);
-	assert_int_equal(qp_expose(&qp, region, REGION, FABRIC_REMOTE_WRITE, &wseg), 0);
+	assert_int_equal(
+		qp_expose(&qp, region, REGION, FABRIC_REMOTE_WRITE | FABRIC_SCRATCH, &wseg), 0);
 	assert_int_equal(qp_expose(&qp, region, REGION, FABRIC_REMOTE_READ, &rseg), 0);
 	return 0;
 }
@@ -217,7 +218,8 @@ static void test_other_connection(void **state)
 
 	(void)state;
 	assert_int_equal(qp_init(&other, &depths, other_seed, &store), 0);
-	assert_int_equal(qp_expose(&other, sink, REGION, FABRIC_REMOTE_WRITE, &theirs), 0);
+	assert_int_equal(
+		qp_expose(&other, sink, REGION, FABRIC_REMOTE_WRITE | FABRIC_SCRATCH, &theirs), 0);
 	add(write_header(theirs.handle, 0), 10);
 	expect_terminate(ERR_ACCESS, TERM_DDP_INVALID_STAG);
 	assert_true(untouched(sink, REGION));

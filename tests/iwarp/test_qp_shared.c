@@ -63,7 +63,8 @@ static uint32_t make_stream(struct rng *r)
 	uint32_t written = 0;
 	struct segment seg;
 
-	assert_int_equal(qp_expose(&rx, region, REGION, FABRIC_REMOTE_WRITE, &seg), 0);
+	assert_int_equal(qp_expose(&rx, region, REGION, FABRIC_REMOTE_WRITE | FABRIC_SCRATCH, &seg),
+			 0);
 	for (uint32_t i = 0; i < MESSAGES; i++) {
 		uint32_t len = rng_below(r, 30000);
 		struct fabric_sge sge = {source + written, len};
@@ -135,7 +136,8 @@ static bool read_some(size_t most)
 static void check_memory(void)
 {
 	const struct qp_store *s = &rx_store;
-	size_t pools = s->stages.bytes + s->batches.bytes + s->ops.bytes + s->exposures.bytes;
+	size_t pools = s->stages.bytes + s->batches.bytes + s->ops.bytes + s->exposures.bytes +
+		       s->scratch.bytes;
 
 	assert_int_equal(qp_store_bytes(s) > pools, rx.rx.spill != NULL);
 	if (rx.rx.spill)

@@ -171,8 +171,9 @@ static void post_writes(struct end *e)
 		return;
 	r->seed = (uint32_t)rng_next(&rng);
 	r->seg.length = rng_below(&rng, 2) ? rng_below(&rng, REGION) : rng_below(&rng, 300);
-	assert_int_equal(
-		qp_expose(&e->peer->qp, r->mem, r->seg.length, FABRIC_REMOTE_WRITE, &r->seg), 0);
+	assert_int_equal(qp_expose(&e->peer->qp, r->mem, r->seg.length,
+				   FABRIC_REMOTE_WRITE | FABRIC_SCRATCH, &r->seg),
+			 0);
 	r->use = FOR_WRITE;
 	to = r->seg;
 	half = rng_below(&rng, to.length + 1);
@@ -410,7 +411,8 @@ static void test_every_cut(void **state)
 		qp_start(&rx, &s);
 		for (int i = 0; i < 2; i++)
 			assert_int_equal(qp_post_recv(&rx, recvs[i], 400, NULL), 0);
-		assert_int_equal(qp_expose(&rx, region, 600, FABRIC_REMOTE_WRITE, &seg), 0);
+		assert_int_equal(
+			qp_expose(&rx, region, 600, FABRIC_REMOTE_WRITE | FABRIC_SCRATCH, &seg), 0);
 		if (!len) {
 			assert_int_equal(qp_init(&tx, &depths, seed, &store), 0);
 			s.initiator = true;

@@ -23,7 +23,8 @@ static uint32_t msn;
 static void expose(void)
 {
 	memset(region, OLD, sizeof(region));
-	assert_int_equal(qp_expose(&qp, region, REGION, FABRIC_REMOTE_WRITE, &seg), 0);
+	assert_int_equal(qp_expose(&qp, region, REGION, FABRIC_REMOTE_WRITE | FABRIC_SCRATCH, &seg),
+			 0);
 }
 
 static int setup(void **state)
@@ -111,7 +112,9 @@ static void invalidated_in_one_flush(void **state)
 	add_send(seg.handle);
 	flush_but(0);
 	received(0);
-	assert_int_equal(qp_expose(&qp, region, REGION, FABRIC_REMOTE_WRITE, &next), ERR_AGAIN);
+	assert_int_equal(
+		qp_expose(&qp, region, REGION, FABRIC_REMOTE_WRITE | FABRIC_SCRATCH, &next),
+		ERR_AGAIN);
 	assert_int_equal(withdraw(1), 0);
 	received(seg.handle);
 	assert_int_equal(withdraw(1), 0);
@@ -169,8 +172,9 @@ static void withdrawn_before_the_payload(void **state)
 		assert_int_equal(qp.rx.state, QP_RX_PLACE);
 		assert_int_equal(withdraw(1), 0);
 		assert_int_equal(qp.state, QP_TERMINATING);
-		assert_int_equal(qp_expose(&qp, region, REGION, FABRIC_REMOTE_WRITE, &seg),
-				 ERR_CLOSED);
+		assert_int_equal(
+			qp_expose(&qp, region, REGION, FABRIC_REMOTE_WRITE | FABRIC_SCRATCH, &seg),
+			ERR_CLOSED);
 		if (!i)
 			teardown(state);
 	}

@@ -107,7 +107,8 @@ static int offer_write_chunk(struct slot *slot)
 
 	if (room == 0 || (cfg->inline_data && reply_fits_inline(slot, slot->rpc.count)))
 		return 0;
-	err = expose(slot, slot->data, room, FABRIC_REMOTE_WRITE, &slot->msg.writes[0]);
+	err = expose(slot, slot->data, room, FABRIC_REMOTE_WRITE | FABRIC_SCRATCH,
+		     &slot->msg.writes[0]);
 	if (err == 0)
 		slot->msg.nwrites = 1;
 	return err;
@@ -121,7 +122,8 @@ static int offer_reply_chunk(struct slot *slot)
 
 	if (!cfg->reply_chunk || reply_fits_inline(slot, slot->rpc.count))
 		return 0;
-	err = expose(slot, slot->reply, room, FABRIC_REMOTE_WRITE, &slot->msg.reply);
+	err = expose(slot, slot->reply, room, FABRIC_REMOTE_WRITE | FABRIC_SCRATCH,
+		     &slot->msg.reply);
 	if (err == 0)
 		slot->msg.has_reply = true;
 	return err;

@@ -83,7 +83,7 @@ static void post(uint8_t choices, uint32_t region)
 		posted_recvs += !qp_post_recv(&qp, recvs[i].mem, RECV, NULL);
 	for (int i = 0; i < EXPOSED; i++)
 		assert(!qp_expose(&qp, regions[i].mem, region,
-				  i == 0   ? FABRIC_REMOTE_WRITE
+				  i == 0   ? FABRIC_REMOTE_WRITE | FABRIC_SCRATCH
 				  : i == 1 ? FABRIC_REMOTE_READ
 					   : FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE,
 				  &segs[i]));
