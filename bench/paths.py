@@ -171,11 +171,12 @@ def loopback_octets():
 def steady(processes, port, version, process, seconds, work, begin=None, end=None):
     """Runs a client over an own_network(), and measures @process in the second half, when all memory has been used before.
 
-    begin() and end() are called around that half. RPCs of the half are those of the run, by octets. Return: what the client
+    begin() and end() are called around that half. begin() may take seconds on a busy machine, so the client runs until the half is
+    over, however late that is. RPCs of the half are those of the run, by octets. Return: what the client
     tells, and half_rpcs, half_mib, half_s, cpu_s.
     """
     first = loopback_octets()
-    client = processes.client(port, version, 2 * seconds + 0.1, *work)
+    client = processes.client(port, version, 2 * seconds + 60, *work)
     while client.poll() is None and loopback_octets() < first + 4096:
         time.sleep(0.002)
     time.sleep(seconds)
@@ -186,6 +187,7 @@ def steady(processes, port, version, process, seconds, work, begin=None, end=Non
     took, used, octets = time.monotonic() - began, cpu(process) - used, loopback_octets() - octets
     if end:
         end()
+    client.send_signal(signal.SIGINT)
     told = figures_of(client)
     part = octets / (loopback_octets() - first)
     if not part or not told['rpcs']:
