@@ -3,7 +3,7 @@
 # Servers and clients that change without us, by hand and by ./check peers (tests/peers): a table of works, each done
 # directly, through one gateway (v1-v1) and through two (v1-v2-v1), over rxe. What works directly has to have the same
 # result through gateways. What does not work directly is "not served", and no failure.
-# PEERS: which of the tables, "ganesha linux".
+# PEERS: which of the tables, "ganesha linux"; PEERS_VERSIONS: of NFS, "3 4.0 4.1 4.2 3,nconnect=8".
 
 test_peers() {
     # shellcheck disable=SC2034 # for guests.sh
@@ -26,6 +26,17 @@ peers_prepare() {
     mapfile -t works < <("$TOP/tests/peers/works.py" && printf '%s\n' fio restart)
     check "serves" fresh_mount peers-filer 3 || return
     check "files to be read" guest client 'python3 /run/here/../peers/works.py prepare /mnt/works' 300
+}
+
+peers_table() {
+    local version
+    local -A served=()
+    for version in ${PEERS_VERSIONS:-3 4.0 4.1 4.2 3,nconnect=8}; do
+        case $version in
+        *nconnect*) peers_works "$version" write_direct read_direct small_files fio restart ;;
+        *) peers_works "$version" "${works[@]}" ;;
+        esac
+    done
 }
 
 # peers_works VERSION WORK...: each of them on a mount by that version, on all paths; a line each.
@@ -108,8 +119,6 @@ peers_line() {
 # --- NFS-Ganesha ---------------------------------------------------------------
 
 peers_ganesha() {
-    local version
-    local -A served=()
     ganesha=$("$TOP/tests/peers/build-ganesha") || { fail "NFS-Ganesha builds"; return; }
     guests_up rxe client filer gateway
     GW_UPSTREAM='inline = "32K";' peers_chains_up
@@ -118,8 +127,7 @@ peers_ganesha() {
     PEER=ganesha IN="$(xargs <"$ganesha/versions"): "
     check "starts" peers_ganesha_start || return
     peers_prepare || return
-    for version in 3 4.0 4.1 4.2; do peers_works "$version" "${works[@]}"; done
-    peers_works 3,nconnect=8 write_direct read_direct small_files fio restart
+    peers_table
     stop ganesha KILL
     IN=''
     guest filer 'rpc.mountd -p 20048; nfsd_up'
@@ -141,8 +149,7 @@ ganesha_started() { [ "$(ganesha_starts)" -gt "$1" ] || ! alive ganesha; }
 # Client and filer of that kernel. MADE is what guests.sh boots.
 # shellcheck disable=SC2034 # MADE, IN
 peers_linux() {
-    local name path role version
-    local -A served=()
+    local name path role
     read -r name path < <("$TOP/tests/peers/build-linux")
     [ -n "$name" ] || { fail "the newest Linux builds"; return; }
     guests_up rxe client filer gateway
@@ -151,8 +158,7 @@ peers_linux() {
     peers_chains_up
     PEER=filer IN="Linux $(guest filer 'uname -r'): "
     peers_prepare || return
-    for version in 3 4.0 4.1 4.2; do peers_works "$version" "${works[@]}"; done
-    peers_works 3,nconnect=8 write_direct read_direct small_files fio restart
+    peers_table
     for path in rxe-direct rxe-chained; do callback_one "$path"; done
     guest client unmount_all
     IN=''
