@@ -20,7 +20,7 @@
 enum {
 	TURN_EVENTS = 12,      /* of a fabric, at least */
 	TURN_EVENTS_MOST = 64, /* of a fabric */
-	TURN_SESSIONS = 12,
+	TURN_SESSIONS = 2,
 	EVENTS_LOOK = 4,  /* events between two looks at the clock */
 	FLUSHES = 4,	  /* events may take so many times the time of a flush */
 	FLUSH_WEIGHT = 8, /* weight of a new flush in the average: 1/FLUSH_WEIGHT */
