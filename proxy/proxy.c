@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "proxy/internal.h"
+#include "proxy/probe.h"
 #include "proxy/session_auth.h"
 #include "proxy/session_debts.h"
 #include "proxy/session_end.h"
@@ -13,17 +14,16 @@
 #include "proxy/session_server.h"
 #include "proxy/txn_call.h"
 #include "proxy/txn_zero_sink.h"
-#include "proxy/probe.h"
 
 /* A turn is bounded, so that no fabric starves another, and the end of many sessions does not
  * delay one at work. Bounds of events: poll_fabrics(). */
 enum {
 	TURN_EVENTS = 12,      /* of a fabric, at least */
 	TURN_EVENTS_MOST = 64, /* of a fabric */
-	TURN_SESSIONS = 2,
-	EVENTS_LOOK = 4,  /* events between two looks at the clock */
-	FLUSHES = 4,	  /* events may take so many times the time of a flush */
-	FLUSH_WEIGHT = 8, /* weight of a new flush in the average: 1/FLUSH_WEIGHT */
+	TURN_SESSIONS = 2,     /* a turn with events of so many does not go on */
+	EVENTS_LOOK = 4,       /* events between two looks at the clock */
+	FLUSHES = 4,	       /* events may take so many times the time of a flush */
+	FLUSH_WEIGHT = 8,      /* weight of a new flush in the average: 1/FLUSH_WEIGHT */
 	TURN_TIMERS = 256,
 	TURN_ENDS = 32, /* sessions closed, and sessions freed, in a turn */
 	/* Octets of groups (messages in several Sends) copied in a turn, and of one leg at a
@@ -292,7 +292,7 @@ static bool poll_fabric(struct proxy *p, struct fabric *f)
  *         recent ones), or were events of TURN_SESSIONS sessions. So the first message waits no longer
  *         than a few system calls take on this machine.
  * Pinned: tests/session/test_turns.c:events_take_as_long_as_a_few_flushes,
- *         :many_sessions_end_a_turn, daemon_writers.
+ *         :two_sessions_end_a_turn, daemon_writers.
  */
 static int poll_fabrics(struct proxy *p)
 {

@@ -16,8 +16,8 @@
 
 #include "base/mem.h"
 #include "proxy/internal.h"
-#include "proxy/session_auth.h"
 #include "proxy/probe.h"
+#include "proxy/session_auth.h"
 
 static void init_groups(struct route_state *rs, unsigned part)
 {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "fabric/iwarp/iwarp_internal.h"
 #include "fabric/iwarp/conn.h"
+#include "fabric/iwarp/iwarp_internal.h"
 #include "fabric/iwarp/lines.h"
 #include "fabric/iwarp/listen.h"
 #include "fabric/iwarp/receives.h"

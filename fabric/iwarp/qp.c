@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/list.h"
-#include "base/random.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "fabric/iwarp/fpdu.h"
 #include "fabric/iwarp/qp_complete.h"
 #include "fabric/iwarp/qp_rx_io.h"

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "fabric/iwarp/fpdu.h"
-#include "fabric/iwarp/wire.h"
 #include "fabric/iwarp/qp_complete.h"
 #include "fabric/iwarp/qp_rx.h"
+#include "fabric/iwarp/wire.h"
 
 /*
  * Operation

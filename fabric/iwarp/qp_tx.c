@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "fabric/iwarp/fpdu.h"
-#include "fabric/iwarp/wire.h"
 #include "fabric/iwarp/qp_complete.h"
 #include "fabric/iwarp/qp_tx.h"
+#include "fabric/iwarp/wire.h"
 
 /*
  * Operation

@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "fabric/iwarp/fpdu.h"
 #include "fabric/iwarp/conn.h"
+#include "fabric/iwarp/fpdu.h"
 #include "fabric/iwarp/lines.h"
 #include "fabric/iwarp/sock.h"
 #include "fabric/iwarp/stream.h"

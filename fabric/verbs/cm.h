@@ -16,7 +16,12 @@ struct rdma_event_channel;
 struct verbs_conn;
 struct vevent;
 
-/** cm - how connections begin: resolving, connect, accept, reject */
+/**
+ * cm - how connections begin: resolving, connect, accept, reject
+ *
+ * Functions of a struct fabric or fabric_conn that have no comment are those of struct fabric_ops
+ * (fabric/fabric.h).
+ */
 
 /** cm_ready - callback of verbs.watch: process the events of the connection manager. */
 void cm_ready(struct loop_watch *w, unsigned events);

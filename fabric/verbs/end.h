@@ -5,7 +5,12 @@
 struct fabric_conn;
 struct verbs_conn;
 
-/** end - how connections end */
+/**
+ * end - how connections end
+ *
+ * Functions of a struct fabric or fabric_conn that have no comment are those of struct fabric_ops
+ * (fabric/fabric.h).
+ */
 
 /** end_finish - end now: destroy the queue pair, and return everything posted. */
 void end_finish(struct verbs_conn *c, int status, const char *why);

@@ -11,7 +11,12 @@ struct fabric_conn;
 struct segment;
 struct verbs_conn;
 
-/** expose - exposed memory */
+/**
+ * expose - exposed memory
+ *
+ * Functions of a struct fabric or fabric_conn that have no comment are those of struct fabric_ops
+ * (fabric/fabric.h).
+ */
 
 /** expose_init - allocate the table of @c's exposures. Return: 0 or ERR_NOMEM. */
 int expose_init(struct verbs_conn *c) WARN_UNUSED;

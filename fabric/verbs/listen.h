@@ -9,7 +9,12 @@ struct fabric;
 struct fabric_listener;
 struct verbs;
 
-/** listen - listeners */
+/**
+ * listen - listeners
+ *
+ * Functions of a struct fabric or fabric_conn that have no comment are those of struct fabric_ops
+ * (fabric/fabric.h).
+ */
 
 /** verbs_listen_attach, verbs_listen_detach - attach and detach of struct fabric_ops. */
 int verbs_listen_attach(struct fabric *f, struct fabric_listener *l, void *owner) WARN_UNUSED;

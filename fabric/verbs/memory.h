@@ -13,7 +13,12 @@ struct verbs;
 struct verbs_conn;
 struct verbs_dev;
 
-/** memory - registered memory */
+/**
+ * memory - registered memory
+ *
+ * Functions of a struct fabric or fabric_conn that have no comment are those of struct fabric_ops
+ * (fabric/fabric.h).
+ */
 
 /** memory_register, memory_unregister - register_memory and unregister_memory of struct fabric_ops. */
 int memory_register(struct fabric *f, void *base, size_t len) WARN_UNUSED;

@@ -16,7 +16,12 @@ struct verbs;
 struct verbs_conn;
 struct vop;
 
-/** post - posting operations to send queues and Receives. */
+/**
+ * post - posting operations to send queues and Receives
+ *
+ * Functions of a struct fabric or fabric_conn that have no comment are those of struct fabric_ops
+ * (fabric/fabric.h).
+ */
 
 /** post_init, post_fini - allocate and free the store of work requests of @v. Return: 0 or ERR_NOMEM. */
 int post_init(struct verbs *v) WARN_UNUSED;

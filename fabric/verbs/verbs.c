@@ -10,8 +10,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "fabric/verbs/types.h"
-#include "fabric/verbs/share_types.h"
 #include "fabric/verbs/alive.h"
 #include "fabric/verbs/cm.h"
 #include "fabric/verbs/complete.h"
@@ -27,8 +25,10 @@
 #include "fabric/verbs/post.h"
 #include "fabric/verbs/queue.h"
 #include "fabric/verbs/share.h"
+#include "fabric/verbs/share_types.h"
 #include "fabric/verbs/srq.h"
 #include "fabric/verbs/submit.h"
+#include "fabric/verbs/types.h"
 
 /*
  * Operation

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proxy/plan/nfs.h"
-#include "proxy/plan/plan.h"
 #include "proxy/plan/nfs4reply.h"
 #include "proxy/plan/nfsreply.h"
+#include "proxy/plan/plan.h"
 #include "xdr/cursor.h"
 
 /*
