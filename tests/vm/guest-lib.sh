@@ -223,7 +223,8 @@ refused_nfs() {
     ! timeout 40 mount -t nfs -o "$options" "$2:/srv/export" /run/elsewhere
 }
 mounted() { grep -q ' /mnt nfs' /proc/mounts; }
-unmount_all() { ! mounted || timeout 20 umount /mnt; }
+# The client may still be closing the last file: then the mount is busy for a moment.
+unmount_all() { ! mounted || timeout 20 sh -c 'until umount /mnt; do sleep 0.5; done'; }
 
 # ask_attributes N: those of /mnt/asked so often; how many GETATTRs the kernel sent for that.
 ask_attributes() {
