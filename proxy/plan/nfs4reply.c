@@ -4,7 +4,7 @@
 
 /*
  * The longest reply to a COMPOUND is the sum of its operations' longest results (RFC 7530 16,
- * RFC 8881 18, RFC 7862 15). They are found by stepping over the arguments of each. A bound that
+ * RFC 8881 18, RFC 7862 15, RFC 8276 8.4). They are found by stepping over the arguments of each. A bound that
  * is too small costs the RPC: an operation, an attribute or a Read chunk that is not understood
  * makes the whole unknown, and what has no limit in the documents has a generous one here, or none.
  */
@@ -25,7 +25,11 @@ enum {
 	OPEN = STATEID + CHANGE_INFO + 4 + BITMAP + DELEGATION,
 	COUNTED = 4 + 4, /* READ: eof, count */
 	DIRLIST = VERIFIER + 4 + 4,
-	RESOP = 4 + 4, /* operation, status */
+	/* A second status, then the list and a delegation of it, or whether the server will have one. */
+	DIR_DELEGATION = 4 + VERIFIER + STATEID + 3 * BITMAP,
+	XATTR_LIST = 8 + 4 + 4,				 /* cookie, count, eof */
+	WRITE_RESPONSE = 4 + STATEID + 8 + 4 + VERIFIER, /* of COPY */
+	RESOP = 4 + 4,					 /* operation, status */
 };
 
 /* struct walk - the operations of a call as they are stepped over. */
@@ -40,7 +44,8 @@ struct walk {
 	bool is_guess; /* a name or path is in it, for which NFS has no limit */
 };
 
-/* Octets of an attribute at most, by its number; 0: without limit, or not to be read. */
+/* Octets of an attribute at most, by its number. tests/peers/plan-knows compares the numbers with Linux's. */
+enum { NO_LIMIT = 0 }; /* or not to be read */
 static const uint16_t attr_octets[] = {
 	[0] = BITMAP,
 	[1] = 4,
@@ -54,7 +59,7 @@ static const uint16_t attr_octets[] = {
 	[9] = 4,
 	[10] = 4,
 	[11] = 4,
-	/* 12 is the ACL. */
+	[12] = NO_LIMIT, /* acl */
 	[13] = 4,
 	[14] = 4,
 	[15] = 4,
@@ -66,7 +71,7 @@ static const uint16_t attr_octets[] = {
 	[21] = 8,
 	[22] = 8,
 	[23] = 8,
-	/* 24 is fs_locations. */
+	[24] = NO_LIMIT, /* fs_locations */
 	[25] = 4,
 	[26] = 4,
 	[27] = 8,
@@ -74,7 +79,7 @@ static const uint16_t attr_octets[] = {
 	[29] = 4,
 	[30] = 8,
 	[31] = 8,
-	/* 32 is mimetype. */
+	[32] = NO_LIMIT, /* mimetype */
 	[33] = 4,
 	[34] = 4,
 	[35] = 4,
@@ -90,22 +95,33 @@ static const uint16_t attr_octets[] = {
 	[45] = 8,
 	[46] = 4,
 	[47] = 12,
-	/* 48 and 54 are for SETATTR alone. */
+	[48] = NO_LIMIT, /* time_access_set, for SETATTR alone */
 	[49] = 12,
 	[50] = 12,
 	[51] = 12,
 	[52] = 12,
 	[53] = 12,
+	[54] = NO_LIMIT, /* time_modify_set, for SETATTR alone */
 	[55] = 8,
 	[56] = 12,
 	[57] = 12,
-	/* 58 and 59 are ACLs; 61 is fs_status, with strings. */
+	[58] = NO_LIMIT, /* dacl */
+	[59] = NO_LIMIT, /* sacl */
 	[60] = 16,
+	[61] = NO_LIMIT, /* fs_status, with strings */
 	[62] = 4 + 16 * 4,
+	[63] = NO_LIMIT, /* layout_hint, for SETATTR alone */
 	[64] = 4 + 16 * 4,
 	[65] = 4,
 	[66] = 4,
-	/* fs_locations_info, mdsthreshold, retention and what is for SETATTR alone. */
+	[67] = NO_LIMIT, /* fs_locations_info */
+	[68] = NO_LIMIT, /* mdsthreshold */
+	[69] = NO_LIMIT, /* retention, to 73 */
+	[70] = NO_LIMIT,
+	[71] = NO_LIMIT,
+	[72] = NO_LIMIT,
+	[73] = NO_LIMIT,
+	[74] = NO_LIMIT, /* mode_set_masked, for SETATTR alone */
 	[75] = BITMAP,
 	[76] = 4,
 	[77] = 4,
@@ -113,9 +129,18 @@ static const uint16_t attr_octets[] = {
 	[79] = 4,
 	/* sec_label: a security context is a page at most. */
 	[80] = 8 + NFSPATH4,
+	[81] = NO_LIMIT, /* mode_umask, for SETATTR alone */
 	[82] = 4,
-	/* open_arguments, RFC 9754. */
+	[83] = 4,
+	/* RFC 9754: times of a delegation; open_arguments. */
+	[84] = 12,
+	[85] = 12,
 	[86] = 5 * BITMAP,
+	[87] = 4, /* uncacheable_file_data, draft-ietf-nfsv4-uncacheable-files */
+	[89] = 4, /* acl_trueform and its scope, draft-ietf-nfsv4-posix-acls */
+	[90] = 4,
+	[91] = NO_LIMIT, /* POSIX ACLs */
+	[92] = NO_LIMIT,
 };
 
 static bool step_getattr(struct walk *w)
@@ -143,7 +168,7 @@ static bool step_getattr(struct walk *w)
 	return true;
 }
 
-/* Steps over arguments of these kinds: word, double word, stateid, opaque, fattr4. */
+/* Steps over arguments of these kinds: word, double word, stateid, opaque, bitmap4, fattr4. */
 static void skip_args(struct xdr_in *x, const char *kinds)
 {
 	for (; *kinds && !x->failed; kinds++) {
@@ -156,6 +181,9 @@ static void skip_args(struct xdr_in *x, const char *kinds)
 			break;
 		case 'i':
 			xdr_skip(x, STATEID);
+			break;
+		case 'b':
+			xdr_skip(x, (size_t)xdr_get_u32(x) * 4);
 			break;
 		case 'f':
 			xdr_skip(x, (size_t)xdr_get_u32(x) * 4);
@@ -276,8 +304,26 @@ static bool step_test_stateid(struct walk *w)
 	return true;
 }
 
-/* Operations that are not listed are unknown: those that set up clients and sessions, layouts,
- * SECINFO, READ_PLUS, COPY and most of extended attributes. */
+/* RFC 8276 8.4.3: maxcount has all of LISTXATTRS4resok in it. */
+static bool step_listxattrs(struct walk *w)
+{
+	uint32_t count;
+
+	xdr_skip(&w->x, 8); /* cookie */
+	count = xdr_get_u32(&w->x);
+	w->max += (uint64_t)count + xdr_pad(count);
+	return true;
+}
+
+/* Within one server: no list of servers that have the source. */
+static bool step_copy(struct walk *w)
+{
+	skip_args(&w->x, "iidddww");
+	return xdr_get_u32(&w->x) == 0;
+}
+
+/* All operations. Unknown are those that set up clients and sessions, layouts, SECINFO and others whose results have no
+ * limit. tests/peers/plan-knows compares the list with Linux's. */
 static const struct {
 	const char *args; /* as skip_args() has them; NULL: unknown */
 	uint16_t results; /* behind the status */
@@ -287,6 +333,7 @@ static const struct {
 	[OP_CLOSE] = {"wi", STATEID, NULL},
 	[OP_COMMIT] = {"dw", VERIFIER, NULL},
 	[OP_CREATE] = {"", CHANGE_INFO + BITMAP, step_create},
+	[OP_DELEGPURGE] = {"d", 0, NULL},
 	[OP_DELEGRETURN] = {"i", 0, NULL},
 	[OP_GETATTR] = {"", 0, step_getattr},
 	[OP_GETFH] = {"", FH4, NULL},
@@ -312,21 +359,49 @@ static const struct {
 	[OP_RENEW] = {"d", 0, NULL},
 	[OP_RESTOREFH] = {"", 0, NULL},
 	[OP_SAVEFH] = {"", 0, NULL},
+	[OP_SECINFO] = {NULL, 0, NULL},
 	[OP_SETATTR] = {"if", BITMAP, NULL},
+	[OP_SETCLIENTID] = {NULL, 0, NULL},
 	[OP_SETCLIENTID_CONFIRM] = {"dd", 0, NULL},
 	[OP_VERIFY] = {"f", 0, NULL},
 	[OP_WRITE] = {"", 4 + 4 + VERIFIER, step_write},
 	[OP_RELEASE_LOCKOWNER] = {"ds", 0, NULL},
+	[OP_BACKCHANNEL_CTL] = {NULL, 0, NULL},
+	[OP_BIND_CONN_TO_SESSION] = {NULL, 0, NULL},
+	[OP_EXCHANGE_ID] = {NULL, 0, NULL},
+	[OP_CREATE_SESSION] = {NULL, 0, NULL},
 	[OP_DESTROY_SESSION] = {"i", 0, NULL},
 	[OP_FREE_STATEID] = {"i", 0, NULL},
+	[OP_GET_DIR_DELEGATION] = {"wbdwdwbb", DIR_DELEGATION, NULL},
+	[OP_GETDEVICEINFO] = {NULL, 0, NULL},
+	[OP_GETDEVICELIST] = {NULL, 0, NULL},
+	[OP_LAYOUTCOMMIT] = {NULL, 0, NULL},
+	[OP_LAYOUTGET] = {NULL, 0, NULL},
+	[OP_LAYOUTRETURN] = {NULL, 0, NULL},
+	[OP_SECINFO_NO_NAME] = {NULL, 0, NULL},
 	[OP_SEQUENCE] = {"iwwww", SEQUENCE, NULL},
+	[OP_SET_SSV] = {NULL, 0, NULL},
 	[OP_TEST_STATEID] = {"", 4, step_test_stateid},
+	[OP_WANT_DELEGATION] = {NULL, 0, NULL},
 	[OP_DESTROY_CLIENTID] = {"d", 0, NULL},
 	[OP_RECLAIM_COMPLETE] = {"w", 0, NULL},
 	[OP_ALLOCATE] = {"idd", 0, NULL},
+	[OP_COPY] = {"", WRITE_RESPONSE + 4 + 4, step_copy},
+	[OP_COPY_NOTIFY] = {NULL, 0, NULL},
 	[OP_DEALLOCATE] = {"idd", 0, NULL},
+	[OP_IO_ADVISE] = {"iddb", BITMAP, NULL},
+	[OP_LAYOUTERROR] = {NULL, 0, NULL},
+	[OP_LAYOUTSTATS] = {NULL, 0, NULL},
+	[OP_OFFLOAD_CANCEL] = {"i", 0, NULL},
+	[OP_OFFLOAD_STATUS] = {"i", 8 + 4 + 4, NULL},
+	[OP_READ_PLUS] = {NULL, 0, NULL},
 	[OP_SEEK] = {"idw", 4 + 8, NULL},
+	[OP_WRITE_SAME] = {NULL, 0, NULL},
 	[OP_CLONE] = {"iiddd", 0, NULL},
+	[OP_GETXATTR] = {NULL, 0, NULL},
+	[OP_SETXATTR] = {"wss", CHANGE_INFO, NULL},
+	[OP_LISTXATTRS] = {"", XATTR_LIST, step_listxattrs},
+	[OP_REMOVEXATTR] = {"s", CHANGE_INFO, NULL},
 };
 
 static bool nfs4_step(struct walk *w)

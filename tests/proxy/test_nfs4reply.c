@@ -3,6 +3,7 @@
  * octets. */
 #include "tests/cmocka_all.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -277,6 +278,53 @@ static void test_what_has_no_bound(void **state)
 			 REPLY_HEADER + 4 + 12 + 4);
 }
 
+/* Operations of versions 4.1 and 4.2, each with a RENEW behind it: its arguments end where they should. */
+#define DOUBLE "0000000000000001"
+#define ID "00000001" DOUBLE "00000002"
+static void test_later_operations(void **state)
+{
+	static const struct {
+		uint32_t results;
+		const char *hex;
+	} ops[] = {
+		/* DELEGPURGE */
+		{0, "00000007" DOUBLE},
+		/* GET_DIR_DELEGATION: notifications, two delays, attributes of entries and of the directory */
+		{4 + 8 + 16 + 3 * BITMAP, "0000002e00000001"
+					  "0000000100000044" DOUBLE "00000003" DOUBLE "00000003"
+					  "000000020010011a00b0a23a"
+					  "00000000"},
+		/* COPY within a server */
+		{4 + 16 + 8 + 4 + 8 + 4 + 4,
+		 "0000003c" ID ID DOUBLE DOUBLE DOUBLE "000000010000000100000000"},
+		/* IO_ADVISE, OFFLOAD_CANCEL, OFFLOAD_STATUS */
+		{BITMAP, "0000003f" ID DOUBLE DOUBLE "0000000100000010"},
+		{0, "00000042" ID},
+		{8 + 4 + 4, "00000043" ID},
+		/* SETXATTR, LISTXATTRS, REMOVEXATTR */
+		{20, "0000004900000000"
+		     "0000000361747400"
+		     "000000056f63746574000000"},
+		{8 + 4 + 4 + 1004, "0000004a" DOUBLE "000003e9"},
+		{20, "0000004b0000000361747400"},
+		/* GETATTR of offline, of times of a delegation, of 87, and of 89 and 90 */
+		{BITMAP + 4 + 4 + 12 + 12 + 4 + 4 + 4, "00000009000000030000000000000000"
+						       "06b80000"},
+	};
+	char hex[400];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		snprintf(hex, sizeof(hex), "000000000000000200000002%s0000001e" DOUBLE, ops[i].hex);
+		assert_int_equal(max_of(call_of(hex)), REPLY_HEADER + 12 + 8 + ops[i].results + 8);
+	}
+	/* COPY from another server has a list of servers. */
+	assert_int_equal(
+		max_of(call_of("000000000000000200000001"
+			       "0000003c" ID ID DOUBLE DOUBLE DOUBLE "000000010000000100000001")),
+		UNKNOWN);
+}
+
 /* With integrity or privacy the operations cannot be seen: as if they were unknown. */
 static void test_wrapped(void **state)
 {
@@ -334,6 +382,7 @@ int main(void)
 		cmocka_unit_test(test_read_and_its_write_chunk),
 		cmocka_unit_test(test_write_and_its_read_chunk),
 		cmocka_unit_test(test_what_has_no_bound),
+		cmocka_unit_test(test_later_operations),
 		cmocka_unit_test(test_wrapped),
 		cmocka_unit_test(test_cut_and_spoilt),
 	};
