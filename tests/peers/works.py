@@ -12,14 +12,18 @@ import os
 import random
 import shutil
 import struct
+import subprocess
 import sys
 import time
 
 PATTERN = random.Random(39).randbytes(8 << 20)  # the contents of all files
 POWERS = [4096 << n for n in range(11)]  # to 4 MiB
-NEIGHBOURS = (-5, -3, -2, -1, 0, 1, 5)  # of files; of the counts of READs all from -5 to 5
+NEIGHBOURS = (-5, -3, -2, -1, 0, 1, 5)  # of files
 PAGES = mmap.mmap(-1, 8 << 20)  # direct I/O wants memory of its own pages
 READ_OF_A_MIB_LESS_ONE = (1 << 20) - 1
+COUNTS = sorted({(1 << power) + n for power in range(23) for n in range(-5, 6)} - set(range(-5, 1)))  # of READs, to 4 MiB
+FICLONE, FICLONERANGE = 0x40049409, 0x4020940D
+STRESSORS = {"hdd": 20, "rename": 50, "dentry": 100, "seek": 50, "utime": 20}
 
 
 class Wrong(Exception):
@@ -123,7 +127,7 @@ def work_read_counts(there):
     """READs of these counts out of a longer file, at offsets without a common divisor."""
     fd = os.open(f"{beside(there, '.sizes')}/long", os.O_RDONLY | os.O_DIRECT)
     told = hashlib.sha256()
-    for count in [power + n for power in POWERS for n in range(-5, 6)]:
+    for count in COUNTS:
         offset = count % 977
         data = read_direct(fd, count, offset)
         same(f"READ of {count}", data, PATTERN[offset : offset + count])
@@ -181,8 +185,13 @@ def work_readlink(there):
     return links(there, (1, 2, 3, 4, 5, 100, 254, 255))
 
 
-def work_readlink_long(there):
-    return links(there, (500, 1023, 1024, 2000, 4094, 4095))
+def work_readlink_1023(there):
+    return links(there, (500, 1000, 1021, 1022, 1023))
+
+
+def work_readlink_4095(there):
+    """XFS has none of these."""
+    return links(there, (1025, 2000, 4094, 4095))
 
 
 def work_names(there):
@@ -309,6 +318,84 @@ def work_copy(there):
     with open(f"{there}/to", "rb") as f:
         same("the copy", f.read(), PATTERN)
     return "copied"
+
+
+def work_clone(there):
+    """CLONE of a whole file, and of a part of it; each of both is changed alone then."""
+    write_file(f"{there}/from", PATTERN)
+    a, b = os.open(f"{there}/from", os.O_RDWR), os.open(f"{there}/to", os.O_CREAT | os.O_RDWR)
+    fcntl.ioctl(b, FICLONE, a)
+    os.pwrite(b, b"changed", 4095)
+    fcntl.ioctl(b, FICLONERANGE, struct.pack("qQQQ", a, 1 << 20, 2 << 20, 6 << 20))
+    os.pwrite(a, b"too late", 0)
+    os.fsync(a)
+    os.fsync(b)
+    os.close(a)
+    os.close(b)
+    drop_caches()
+    want = bytearray(PATTERN)
+    want[4095:4102] = b"changed"
+    want[6 << 20 : 8 << 20] = PATTERN[1 << 20 : 3 << 20]
+    with open(f"{there}/to", "rb") as f:
+        same("the clone", f.read(), bytes(want))
+    with open(f"{there}/from", "rb") as f:
+        same("the source", f.read(), b"too late" + PATTERN[8:])
+    return "cloned"
+
+
+def work_exercise(there):
+    """Reads, writes, truncations and mappings of one file at random places, each compared with what the file should have."""
+    draw, path, want = random.Random(1), f"{there}/exercised", bytearray()
+    longest = 1 << 20
+    fd = os.open(path, os.O_CREAT | os.O_RDWR)
+    for step in range(600):
+        what, offset = draw.randrange(8), draw.randrange(longest)
+        count = draw.randrange(1, draw.choice((10, 5000, 200000)))
+        count = min(count, longest - offset)
+        if what < 3:
+            data = PATTERN[step * 1000 :][:count]
+            os.pwrite(fd, data, offset)
+            want.extend(bytes(max(0, offset - len(want))))
+            want[offset : offset + count] = data
+        elif what == 3:
+            os.ftruncate(fd, offset)
+            del want[offset:]
+            want.extend(bytes(offset - len(want)))
+        elif what == 4 and want:
+            with mmap.mmap(fd, len(want)) as view:
+                at = offset % len(want)
+                data = PATTERN[step * 999 :][: min(count, len(want) - at)]
+                view[at : at + len(data)] = want[at : at + len(data)] = data
+        elif what == 5:
+            os.fsync(fd)
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(fd)
+            fd = os.open(path, os.O_RDWR)
+        same(f"step {step}", os.pread(fd, count, offset), bytes(want[offset : offset + count]))
+    os.close(fd)
+    drop_caches()
+    with open(path, "rb") as f:
+        same("what was exercised", f.read(), bytes(want))
+    return hashlib.sha256(want).hexdigest()
+
+
+def suite(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise Wrong(" ".join(done.stdout.split())[-300:] or str(done.returncode))
+    return "no error"
+
+
+def work_dbench(there):
+    return suite("dbench", "-D", there, "-c", "/usr/share/dbench/client.txt", "-t", "3", "2")
+
+
+def work_stress_ng(there):
+    """Its stressors of files, each so often, with what it verifies of them itself."""
+    stressors = []
+    for name, often in STRESSORS.items():
+        stressors += [f"--{name}", "1", f"--{name}-ops", str(often)]
+    return suite("stress-ng", "--temp-path", there, "--verify", "--hdd-bytes", "4M", "--timeout", "120", *stressors)
 
 
 def work_statfs(there):

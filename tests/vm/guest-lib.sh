@@ -21,7 +21,7 @@ filer_up() {
     local disk=/dev/vda b=/bin/busybox fresh=''
     modprobe -a virtio_blk ext4 nfsd
     [ ! -e /dev/ubda ] || disk=/dev/ubda
-    $b mkdir -p /disk /srv/export && $b mount -t ext4 $disk /disk
+    $b mkdir -p /disk /srv/export && { $b mount -t ext4 $disk /disk 2>/dev/null || $b mount -t xfs $disk /disk; }
     [ -e /disk/export ] || fresh=yes
     $b mkdir -p /disk/export /disk/nfs
     $b touch /disk/nfs/etab /disk/nfs/rmtab

@@ -41,11 +41,19 @@ guest_boot() {
         [ "${WITHIN[$name]}" != "$role" ] || { unset "WITHIN[$name]"; stop "$name" KILL; }
     done
     [ "$role" != filer ] || [ -e "$ROOM/filer.disk" ] ||
-        mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$ROOM/filer.disk" 4G >/dev/null
+        filer_disk "$ROOM/filer.disk"
     touch "$RUN/$role.log" && LOGGED[$role]=$(wc -l <"$RUN/$role.log")
     case ${KERNEL[$role]} in
     debian) boot_qemu "$role" ;;
     *) boot_uml "$role" ;;
+    esac
+}
+# FILER_FS: xfs or, by default, ext4.
+filer_disk() {
+    truncate -s 4G "$1"
+    case ${FILER_FS:-ext4} in
+    xfs) mkfs.xfs -q "$1" ;;
+    ext4) mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$1" >/dev/null ;;
     esac
 }
 # The kernel's command line parts words at blanks, and knows quotes: those of a path go as printf %b reads them.

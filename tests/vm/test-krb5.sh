@@ -5,15 +5,16 @@
 # and contexts are made over TCP port 2049 (draft-07 11.2.2.1), which side_ports carry. What clients and gateways
 # say is captured: under integrity or privacy nothing is reduced (draft-07 11.2.2.3).
 #
-# The filer is Linux 6.12, the client 6.12 or what KRB5_KERNEL says. Linux 6.1.192 as a filer answers any call with krb5p with
-# GARBAGE_ARGS, over TCP no less than by RDMA: docs/interop.md.
+# The filer is Linux 6.12 or what KRB5_FILER says, the client 6.12 or what KRB5_KERNEL says. Linux 6.1.192 as a filer
+# answers any call with krb5p with GARBAGE_ARGS, over TCP no less than by RDMA: docs/interop.md.
 
 test_krb5() {
-    local role
-    kernels_made 6.12 "${KRB5_KERNEL:=6.12}"
+    local role kernel
+    : "${KRB5_FILER:=6.12}" "${KRB5_KERNEL:=6.12}"
+    for kernel in "$KRB5_FILER" "$KRB5_KERNEL"; do [ -n "${MADE[$kernel]:-}" ] || kernels_made "$kernel"; done
     # shellcheck disable=SC2034 # for guests.sh
     DEVICE=siw
-    matrix_guest filer 6.12
+    matrix_guest filer "$KRB5_FILER"
     matrix_guest client "$KRB5_KERNEL"
     IN='krb5: '
     GW_CONTROL=yes
