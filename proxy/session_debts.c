@@ -287,17 +287,20 @@ static const char *look_at_answers(struct session *s, struct session_queue *q, n
 	return why;
 }
 
-static const char *look_at_debts(struct session *s, nsec_t took)
+/* Return: why the session ends, for what the peer of *@debtor owes, or NULL. */
+static const char *look_at_debts(struct session *s, nsec_t took, struct leg **debtor)
 {
 	bool pressed = is_pressed(s);
-	const char *why = look_at_leg(s, &s->client, took, pressed);
+	const char *why = look_at_leg(s, *debtor = &s->client, took, pressed);
 
 	if (!why)
-		why = look_at_leg(s, &s->server, took, pressed);
+		why = look_at_leg(s, *debtor = &s->server, took, pressed);
 	if (!why)
 		why = look_at_answers(s, &s->forward, took);
-	if (!why)
+	if (!why) {
+		*debtor = &s->client;
 		why = look_at_answers(s, &s->reverse, took);
+	}
 	look_at_credits(s, &s->client);
 	look_at_credits(s, &s->server);
 	return why;
@@ -373,27 +376,28 @@ static bool waits_for_itself(struct session *s)
 	       waits_since(s, BUF_CALL) <= long_ago(s->proxy);
 }
 
-static void end_debtor(struct session *s, const char *why)
+static void end_debtor(struct session *s, const struct leg *debtor, const char *why)
 {
 	s->route->count.peer_faults++;
-	session_close(s, ERR_TIMEOUT, why);
+	session_close_for(s, debtor, ERR_TIMEOUT, why);
 	session_touch(s);
 }
 
 static void look_at_session(struct session *s)
 {
 	nsec_t now = s->proxy->now, took = now - s->looked;
+	struct leg *debtor;
 	const char *why;
 
 	s->looked = now;
 	s->owes = !session_is_idle(s) || s->client.stalled || s->server.stalled;
 	if (s->state != SESSION_OPEN)
 		return;
-	why = look_at_debts(s, took);
+	why = look_at_debts(s, took, &debtor);
 	(void)session_behind(s, &s->client);
 	(void)session_behind(s, &s->server);
 	if (why) {
-		end_debtor(s, why);
+		end_debtor(s, debtor, why);
 	} else if (waits_for_itself(s)) {
 		session_close(s, ERR_TIMEOUT,
 			      "calls of both directions wait for each other's memory");

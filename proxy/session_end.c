@@ -79,9 +79,14 @@ static enum proxy_refusal refusal_for(const struct session *s, int status)
 
 void session_close(struct session *s, int status, const char *why)
 {
+	session_close_for(s, &s->client, status, why);
+}
+
+void session_close_for(struct session *s, const struct leg *cause, int status, const char *why)
+{
 	if (s->state == SESSION_CLOSING || s->state == SESSION_DEAD)
 		return;
-	session_log_end(s, &s->client, status, why);
+	session_log_end(s, cause, status, why);
 	if (s->state == SESSION_CONNECT)
 		session_reject_client(s, refusal_for(s, status));
 	session_begin_end(s);

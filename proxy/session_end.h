@@ -15,6 +15,9 @@ void session_leave_preauth_queue(struct session *s);
 /** session_close - end both legs in order, for @status and @why. */
 void session_close(struct session *s, int status, const char *why);
 
+/** session_close_for - the same; the log names @cause as the leg that ended the session. */
+void session_close_for(struct session *s, const struct leg *cause, int status, const char *why);
+
 /** session_leave - @s begins no more calls and ends as soon as none is in flight, at @deadline in
  * any case. */
 void session_leave(struct session *s, nsec_t deadline);

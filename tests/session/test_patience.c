@@ -271,9 +271,20 @@ static void a_peer_that_waits_for_a_receive_takes_its_writes(void **state)
 
 static struct world w;
 
-/* The Sends of @vanished, or of its peer, never complete. */
-static void ends_after_a_minute(struct fabric_conn *vanished)
+static char ended[1000]; /* the line of the last session that ended */
+
+static void keep_end(const char *line)
 {
+	if (strstr(line, "event=session.end "))
+		snprintf(ended, sizeof(ended), "%s", line);
+}
+
+/* The Sends of @vanished, or of its peer, never complete: the log names the @leg. */
+static void ends_after_a_minute(struct fabric_conn *vanished, const char *leg)
+{
+	ended[0] = '\0';
+	log_set_level(LOG_LEVEL_INFO);
+	log_set_sink(keep_end);
 	memnet_vanish(vanished);
 	if (w.pairs[0].server.holds)
 		assert_int_equal(peer_release(&w.pairs[0].server, true), 1);
@@ -285,6 +296,8 @@ static void ends_after_a_minute(struct fabric_conn *vanished)
 	world_run(&w, 15 * NSEC_PER_SEC);
 	assert_int_equal(proxy_sessions(w.proxy), w.s.pairs - 1);
 	assert_int_equal(proxy_counters(w.proxy)->peer_faults, 1);
+	log_set_sink(NULL);
+	assert_non_null(strstr(ended, leg));
 	(void)peer_forget(&w.pairs[0].client);
 	world_quit(&w);
 	world_free(&w);
@@ -307,8 +320,10 @@ static void a_peer_that_takes_no_message_ends(void **state)
 				&(struct peer_spec){.body = 128, .reply = 24, .segs = 1}));
 			world_run(&w, NSEC_PER_SEC);
 		}
-		ends_after_a_minute(i / 4 ? w.pairs[0].client.leg.conn
-					  : w.pairs[0].server.leg.conn);
+		if (i / 4)
+			ends_after_a_minute(w.pairs[0].client.leg.conn, " leg=client ");
+		else
+			ends_after_a_minute(w.pairs[0].server.leg.conn, " leg=server ");
 	}
 }
 
