@@ -5,7 +5,8 @@
 # and contexts are made over TCP port 2049 (draft-07 11.2.2.1), which side_ports carry. What clients and gateways
 # say is captured: under integrity or privacy nothing is reduced (draft-07 11.2.2.3).
 #
-# The filer is Linux 6.12 or what KRB5_FILER says, the client 6.12 or what KRB5_KERNEL says. Linux 6.1.192 as a filer
+# The filer is Linux 6.12 or what KRB5_FILER says, the client 6.12 or what KRB5_KERNEL says. KRB5_UNSTEADY: flavors with which
+# a load of theirs has errors without a gateway, too. Linux 6.1.192 as a filer
 # answers any call with krb5p with GARBAGE_ARGS, over TCP no less than by RDMA: docs/interop.md.
 
 test_krb5() {
@@ -70,7 +71,8 @@ krb5_one() {
     check "$name: written, as the filer has it" same "$sent" "$(guest filer 'digest /srv/export/data')"
     check "$name: read back" same "$sent" "$(guest client 'drop_caches; digest /mnt/data')"
     check "$name: the filer's file read" same "$(guest filer 'digest /srv/export/theirs')" "$(guest client 'digest /mnt/theirs')"
-    check "$name: fio verifies, zero errors" guest client 'verified_load --numjobs=2 --size=1M' 120
+    [[ " ${KRB5_UNSTEADY:-} " == *" $3 "* ]] ||
+        check "$name: fio verifies, zero errors" guest client 'verified_load --numjobs=2 --size=1M' 120
     check "$name: unmount" guest client unmount_all
     for gateway in $gateways; do krb5_captured "$gateway" "$name" "$3"; done
 }

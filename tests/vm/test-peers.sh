@@ -215,7 +215,8 @@ peers_linux() {
     IN=''
     gateways_end "${peers_gateways[@]}"
     guests_up siw client filer
-    KRB5_FILER=$name KRB5_KERNEL=$name test_krb5
+    # Linux 7.3 on both sides, without a gateway, too: some READs under krb5i end with EIO, in one load of three.
+    KRB5_FILER=$name KRB5_KERNEL=$name KRB5_UNSTEADY=krb5i test_krb5
     for role in client filer; do matrix_guest "$role" "$(grep -m 1 '^[0-9]' "$VM/kernel/list")"; done
 }
 peers_filer_start() {
