@@ -189,6 +189,21 @@ enum { FABRIC_MAX_SGE = 8, FABRIC_MAX_PIECES = 4 };
 /* Streams: most pieces the user may hold at once; least octets of a window, except in tests. */
 enum { FABRIC_STREAM_PIECES = 4, FABRIC_STREAM_WINDOW = 65536 };
 
+/**
+ * struct fabric_sums - CRCs of octets that come on one connection and go on on another one
+ *
+ * Embedded first in the provider's own structure. The user takes one for each piece of memory that is
+ * filled on one connection, and then read by the other connection's peer or written to that peer. It
+ * names the sums with the exposures and operations that use this memory. So the octets go out with the CRC that
+ * was checked when they came, and a receiver notices octets that changed in the gateway's memory.
+ *
+ * Rule: the sums are the user's for as long as the memory is its own, and are given back with the memory or before.
+ *       A user that changes octets itself calls fabric_sums_end() before.
+ */
+struct fabric_sums {
+	struct fabric *fabric;
+};
+
 struct fabric_ops {
 	const char *name; /* "iwarp", "mem", "verbs" */
 
@@ -232,6 +247,14 @@ struct fabric_ops {
 		      void *cookie, struct segment *seg);
 	void (*went_on)(struct fabric_conn *c, uint32_t handle, uint32_t len);
 	int (*withdraw)(struct fabric_conn *c, uint32_t handle, void *cookie, uint32_t *written);
+
+	/* NULL, and the others too: this provider keeps no sums. */
+	struct fabric_sums *(*sums_take)(struct fabric_conn *from, struct fabric_conn *to,
+					 uint32_t len, uint32_t period);
+	void (*sums_give)(struct fabric_sums *s);
+	void (*sums_end)(struct fabric_sums *s);
+	void (*sum_exposure)(struct fabric_conn *c, uint32_t handle, struct fabric_sums *s);
+	void (*sum_posted)(struct fabric_conn *c, struct fabric_sums *s, uint32_t at);
 
 	void (*flush)(struct fabric *f);
 	/* NULL: this provider defers no work to the end of a turn. Return: whether the turn's
@@ -609,6 +632,51 @@ static inline int fabric_withdraw(struct fabric_conn *c, uint32_t handle, void *
 	uint32_t unasked;
 
 	return c->fabric->ops->withdraw(c, handle, cookie, written ? written : &unasked);
+}
+
+/**
+ * fabric_sums_take - sums for @len octets of memory whose octets come on @from and go on on @to
+ * @period: octets after which a message on @to ends, and the next one begins; UINT32_MAX: unknown
+ *
+ * Return: NULL if the providers keep none, or there is no memory.
+ */
+static inline struct fabric_sums *fabric_sums_take(struct fabric_conn *from, struct fabric_conn *to,
+						   uint32_t len, uint32_t period)
+{
+	if (!from || !to || !from->fabric->ops->sums_take || to->fabric->ops != from->fabric->ops)
+		return NULL;
+	return from->fabric->ops->sums_take(from, to, len, period);
+}
+
+/** fabric_sums_give - takes @s, which may be NULL; no exposure and no operation with it is left. */
+static inline void fabric_sums_give(struct fabric_sums *s)
+{
+	if (s)
+		s->fabric->ops->sums_give(s);
+}
+
+/** fabric_sums_end - the user changes octets: @s, which may be NULL, has none of them any more. */
+static inline void fabric_sums_end(struct fabric_sums *s)
+{
+	if (s)
+		s->fabric->ops->sums_end(s);
+}
+
+/** fabric_sum_exposure - right after fabric_expose() or fabric_stream(): the first octet of that memory is the
+ * first of @s, which may be NULL. With FABRIC_REMOTE_WRITE @s begins anew. */
+static inline void fabric_sum_exposure(struct fabric_conn *c, uint32_t handle,
+				       struct fabric_sums *s)
+{
+	if (s)
+		c->fabric->ops->sum_exposure(c, handle, s);
+}
+
+/** fabric_sum_posted - right after fabric_read(), or fabric_write() of one piece, that returned 0: its first octet is
+ * the one at @at of @s, which may be NULL. */
+static inline void fabric_sum_posted(struct fabric_conn *c, struct fabric_sums *s, uint32_t at)
+{
+	if (s)
+		c->fabric->ops->sum_posted(c, s, at);
 }
 
 /** fabric_flush - start everything posted so far, with as few system calls as possible. */

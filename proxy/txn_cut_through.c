@@ -143,6 +143,7 @@ static int post_part(struct txn *t, struct txn_piece *p)
 		return txn_short(t) ? ERR_AGAIN : ERR_NOMEM;
 	if (err < 0)
 		return err;
+	fabric_sum_posted(t->req->conn, t->stream->sums, p->offset + p->posted);
 	t->short_since = 0;
 	p->posted += from.len;
 	p->writes++;

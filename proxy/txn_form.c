@@ -218,6 +218,8 @@ static void put_joined_body(struct txn *t)
 	struct rpc_msg *m = &t->out;
 
 	assert(!pad || r->len + pad <= buf_round(r->cap));
+	if (pad)
+		fabric_sums_end(r->sums);
 	memset(r->addr + r->len, 0, pad);
 	m->nbody = 0;
 	add_view(m, t->call_body.data, position);

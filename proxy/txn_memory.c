@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "proxy/txn_memory.h"
+#include "proxy/deadlines.h"
 #include "proxy/internal.h"
 #include "proxy/txn_cut_through.h"
+
+enum { LEAST_SUMMED = 4096 /* octets of an item that has sums */ };
 
 static size_t need_of(uint64_t len, unsigned *exposures)
 {
@@ -45,6 +48,22 @@ bool txn_is_large(const struct txn *t)
 	return large || (t->in.has_body_chunk && t->in.body_chunk.length > SESSION_LARGE);
 }
 
+/* Octets of the segments of @c after which a Write begins anew. */
+static uint32_t write_period(const struct txn *t, const struct rpc_chunk *c)
+{
+	uint32_t first = c->count ? t->in.segs[c->first].length : 0;
+
+	return first && first < OP_PIECE ? first : OP_PIECE;
+}
+
+/* Sums of @memory octets of @r that come on @from and go on on @to. For small items they cost more than they save. */
+static void take_sums(struct txn_region *r, uint64_t memory, const struct leg *from,
+		      const struct leg *to, uint32_t period)
+{
+	if (memory >= LEAST_SUMMED)
+		r->sums = fabric_sums_take(from->conn, to->conn, (uint32_t)memory, period);
+}
+
 static int region_take(struct txn *t, struct txn_region *r, uint64_t len)
 {
 	*r = (struct txn_region){0};
@@ -64,8 +83,14 @@ static int read_take(struct txn *t, unsigned i)
 	const struct rpc_chunk *c = &t->in.reads[i];
 	const uint8_t *placed = rpc_msg_placed(&t->in, c);
 
-	if (!placed)
-		return region_take(t, &t->reads[i], c->length);
+	if (!placed) {
+		int err = region_take(t, &t->reads[i], c->length);
+
+		if (err == 0)
+			take_sums(&t->reads[i], c->length, t->req, t->rsp,
+				  t->rsp->t->peer.segment_bytes);
+		return err;
+	}
 	t->reads[i] = (struct txn_region){.addr = (uint8_t *)(uintptr_t)placed,
 					  .cap = (uint32_t)c->length};
 	return 0;
@@ -81,6 +106,8 @@ static int write_take(struct txn *t, unsigned i)
 		t->writes[i].window = (uint32_t)memory;
 		t->writes[i].cap = (uint32_t)len;
 	}
+	if (err == 0)
+		take_sums(&t->writes[i], memory, t->rsp, t->req, write_period(t, &t->in.writes[i]));
 	return err;
 }
 
@@ -99,6 +126,7 @@ typedef void give_fn(struct quota_member *m, void *block);
 
 static void region_give(struct txn *t, struct txn_region *r, give_fn *back)
 {
+	fabric_sums_give(r->sums);
 	if (r->owned)
 		back(&session_queue(t->s, t->reverse)->quota, r->addr);
 	*r = (struct txn_region){0};
@@ -251,6 +279,7 @@ int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned acces
 		return err;
 	r->handle = whole.handle;
 	r->written = 0;
+	fabric_sum_exposure(t->rsp->conn, r->handle, r->sums);
 	t->exposed++;
 	*chunk = (struct rpc_chunk){.count = 0};
 	return txn_cut(t, &whole, like, chunk);

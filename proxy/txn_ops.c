@@ -13,10 +13,10 @@
 #include "proxy/session_flow.h"
 #include "proxy/txn_device_busy.h"
 
-/* The @i-th chunk to move: its segments in @msg, and the address of its octets here. False past
- * the last chunk. */
+/* The @i-th chunk to move: its segments in @msg, and the address of its octets here, with their @sums or NULL. False
+ * past the last chunk. */
 static bool chunk_at(struct txn *t, unsigned i, const struct rpc_msg **msg,
-		     const struct rpc_chunk **chunk, uint8_t **here)
+		     const struct rpc_chunk **chunk, uint8_t **here, struct fabric_sums **sums)
 {
 	bool pull = t->state == TXN_PULL;
 	const struct rpc_msg *m = pull ? &t->in : &t->out;
@@ -26,11 +26,13 @@ static bool chunk_at(struct txn *t, unsigned i, const struct rpc_msg **msg,
 	if (i < n) {
 		*chunk = pull ? &m->reads[i] : &m->writes[i];
 		*here = pull ? t->reads[i].addr : t->writes[i].addr;
+		*sums = pull ? t->reads[i].sums : t->writes[i].sums;
 		return true;
 	}
 	if (i > n || !m->has_body_chunk)
 		return false;
 	*chunk = &m->body_chunk;
+	*sums = NULL;
 	*here = pull ? t->body.addr : (uint8_t *)(uintptr_t)t->reply_body.data;
 	return true;
 }
@@ -66,9 +68,10 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 {
 	const struct rpc_chunk *chunk;
 	const struct rpc_msg *msg;
+	struct fabric_sums *sums;
 	uint8_t *here;
 
-	while (chunk_at(t, t->op_chunk, &msg, &chunk, &here)) {
+	while (chunk_at(t, t->op_chunk, &msg, &chunk, &here, &sums)) {
 		while (t->op_seg < chunk->count && !is_passed(t)) {
 			struct segment piece = next_piece(t, &msg->segs[chunk->first + t->op_seg]);
 			int err;
@@ -85,6 +88,7 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 				return 0;
 			if (err < 0)
 				return err;
+			fabric_sum_posted(t->req->conn, sums, t->op_offset);
 			t->short_since = 0;
 			t->op_offset += piece.length;
 			t->op_moved += piece.length;

@@ -22,6 +22,19 @@ uint32_t fpdu_max(uint32_t emss)
 	return emss & ~3u;
 }
 
+/*
+ * x^(8 * 2^i - 33), modulo the polynomial of the CRC. The product, without carries, of a CRC and of one of
+ * these, taken as eight octets, has the CRC that comes 2^i octets of zero later: the CRC of eight octets is their
+ * polynomial times x^32, and the product of two reflected polynomials lacks one more x.
+ */
+static const uint32_t powers[32] = {
+	0xbf818109, 0x780d5a4d, 0x05ec76f1, 0x00000001, 0x493c7d27, 0xba4fc28e, 0x9e4addf8,
+	0x0d3b6092, 0xb9e02b86, 0xdd7e3b0c, 0x170076fa, 0xa51b6135, 0x82f89c77, 0x54a86326,
+	0x1dc403cc, 0x5ae703ab, 0xc5013a36, 0xac2ac6dd, 0x9b4615a9, 0x688d1c61, 0xf6af14e6,
+	0xb6ffe386, 0xb717425b, 0x478b0d30, 0x54cc62e5, 0x7b2102ee, 0x8a99adef, 0xa7568c8f,
+	0xd610d67e, 0x6b086b3f, 0xd94f3c0b, 0xbf818109,
+};
+
 #if defined(__x86_64__)
 static bool has_crc32(void)
 {
@@ -34,6 +47,23 @@ static inline uint64_t word_at(const uint8_t *p)
 
 	memcpy(&word, p, sizeof(word));
 	return word;
+}
+
+static bool has_clmul(void)
+{
+	return has_crc32() && __builtin_cpu_supports("pclmul");
+}
+
+__attribute__((target("sse4.2,pclmul"))) static uint32_t shift_fast(uint32_t crc, uint32_t len)
+{
+	for (; len; len &= len - 1) {
+		__m128i a = _mm_cvtsi32_si128((int)crc),
+			b = _mm_cvtsi32_si128((int)powers[__builtin_ctz(len)]);
+
+		crc = (uint32_t)_mm_crc32_u64(
+			0, (uint64_t)_mm_cvtsi128_si64(_mm_clmulepi64_si128(a, b, 0)));
+	}
+	return crc;
 }
 
 __attribute__((target("sse4.2"))) static uint32_t crc_short(uint32_t crc, const uint8_t *p,
@@ -80,6 +110,17 @@ static bool has_crc32(void)
 	return false;
 }
 
+static bool has_clmul(void)
+{
+	return false;
+}
+
+static uint32_t shift_fast(uint32_t crc, uint32_t len)
+{
+	(void)len;
+	return crc;
+}
+
 static uint32_t crc_short(uint32_t crc, const uint8_t *p, size_t len)
 {
 	return crc32_iscsi((unsigned char *)(uintptr_t)p, (int)len, crc);
@@ -115,6 +156,27 @@ uint32_t fpdu_crc(uint32_t crc, const void *data, size_t len)
 {
 	return len <= CRC_SHORT && has_crc32() ? crc_short(crc, data, len)
 					       : crc_long(crc, data, len);
+}
+
+static uint64_t multiply(uint32_t a, uint32_t b)
+{
+	uint64_t product = 0;
+
+	for (int i = 0; i < 32; i++)
+		product ^= (b >> i & 1) ? (uint64_t)a << i : 0;
+	return product;
+}
+
+uint32_t fpdu_crc_shift(uint32_t crc, uint32_t len)
+{
+	if (has_clmul())
+		return shift_fast(crc, len);
+	for (; len; len &= len - 1) {
+		uint64_t product = multiply(crc, powers[__builtin_ctz(len)]);
+
+		crc = fpdu_crc(0, &product, sizeof(product));
+	}
+	return crc;
 }
 
 void fpdu_crc_put(uint8_t *out, uint32_t crc)

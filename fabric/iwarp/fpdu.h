@@ -42,6 +42,10 @@ uint32_t fpdu_max(uint32_t emss);
 /** fpdu_crc - CRC32c continued over @len more octets; begin with FPDU_CRC_INIT. */
 uint32_t fpdu_crc(uint32_t crc, const void *data, size_t len);
 
+/** fpdu_crc_shift - @crc continued over @len octets of zero, without computing over them. So the CRC of two parts is
+ * that of the first, shifted by the length of the second, XOR that of the second begun with 0. */
+uint32_t fpdu_crc_shift(uint32_t crc, uint32_t len);
+
 /** fpdu_crc_put - the finished @crc as the four octets on the wire. */
 void fpdu_crc_put(uint8_t *out, uint32_t crc);
 

@@ -31,6 +31,7 @@
  */
 
 enum {
+	SPARE_POINTS = 16,  /* of sums, for segments that end within a slice */
 	TURN_TIMERS = 256,  /* most timers that run in one tick */
 	EVENTS_AT_ONCE = 8, /* events of one connection in a row, if others have events, too */
 	/* octets moved between two calls of fabric_shed(), below which a connection hardly moves:
@@ -237,6 +238,47 @@ static int op_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie, ui
 	if (c->qp.state > QP_DRAINING && c->state >= IWARP_OPEN && c->state < IWARP_CLOSED)
 		return posted(c, 0), rc;
 	return rc;
+}
+
+static struct sums *sums_of(struct fabric_sums *s)
+{
+	return container_of(s, struct sums, base);
+}
+
+static struct fabric_sums *op_sums_take(struct fabric_conn *from, struct fabric_conn *to,
+					uint32_t len, uint32_t period)
+{
+	struct iwarp_conn *in = conn_of(from), *out = conn_of(to);
+	struct sums *s = NULL;
+
+	if (in->state == IWARP_OPEN && out->state == IWARP_OPEN && in->qp.crc && out->qp.crc)
+		s = sums_take(in->iw->store.sums, out->qp.tx.max_tagged, period,
+			      len / out->qp.tx.max_tagged + SPARE_POINTS);
+	if (!s)
+		return NULL;
+	s->base.fabric = &in->iw->base;
+	return &s->base;
+}
+
+static void op_sums_give(struct fabric_sums *s)
+{
+	sums_give(sums_of(s));
+}
+
+static void op_sums_end(struct fabric_sums *s)
+{
+	sums_end(sums_of(s));
+}
+
+static void op_sum_exposure(struct fabric_conn *fc, uint32_t handle, struct fabric_sums *s)
+{
+	if (conn_of(fc)->has_qp)
+		qp_sum_exposure(&conn_of(fc)->qp, handle, sums_of(s));
+}
+
+static void op_sum_posted(struct fabric_conn *fc, struct fabric_sums *s, uint32_t at)
+{
+	qp_sum_posted(&conn_of(fc)->qp, sums_of(s), at);
 }
 
 static void iwarp_op_flush(struct fabric *f)
@@ -474,6 +516,11 @@ static const struct fabric_ops iwarp_ops = {
 	.stream = op_stream,
 	.went_on = op_went_on,
 	.withdraw = op_withdraw,
+	.sums_take = op_sums_take,
+	.sums_give = op_sums_give,
+	.sums_end = op_sums_end,
+	.sum_exposure = op_sum_exposure,
+	.sum_posted = op_sum_posted,
 	.flush = iwarp_op_flush,
 	.go_on = op_go_on,
 	.poll = iwarp_op_poll,

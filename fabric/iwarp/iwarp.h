@@ -29,6 +29,8 @@ struct iwarp_counters {
 	/* tagged payload octets that were copied instead of read in place; nearly 0 in steady
 	 * state */
 	uint64_t copied_bytes;
+	/* payload octets sent that were not copied: their CRC came with them, or was computed */
+	uint64_t crc_carried, crc_computed;
 	/* number of looks at connections that wait because their user holds too many Receives */
 	uint64_t sated_looks;
 	uint64_t receive_waits; /* messages that waited for a shared Receive */

@@ -253,6 +253,7 @@ static int new_op(struct qp *qp, enum fabric_ev_type type, void *cookie, uint32_
 	o->type = type;
 	o->end.cookie = cookie;
 	o->nsge = o->at_sge = 0;
+	o->sums = NULL;
 	o->at_off = o->len = o->done = 0;
 	return 0;
 }
@@ -392,6 +393,26 @@ int qp_stream(struct qp *qp, const struct fabric_piece *window, uint32_t len, vo
 	return 0;
 }
 
+void qp_sum_exposure(struct qp *qp, uint32_t handle, struct sums *sums)
+{
+	struct exposure *e = stag_owned(&qp->stags, handle);
+
+	if (!e)
+		return;
+	e->sums = sums;
+	if (e->access & FABRIC_REMOTE_WRITE)
+		sums_restart(sums, e->window.bytes > 0);
+}
+
+void qp_sum_posted(struct qp *qp, struct sums *sums, uint32_t at)
+{
+	struct qp_op *o = qp_op(qp, qp->tx.sq.tail);
+
+	assert(o->type == FABRIC_EV_READ || (o->type == FABRIC_EV_WRITE && o->nsge <= 1));
+	o->sums = sums;
+	o->sums_at = at;
+}
+
 void qp_went_on(struct qp *qp, uint32_t handle, uint32_t len)
 {
 	struct exposure *e = stag_owned(&qp->stags, handle);
@@ -409,6 +430,7 @@ static void forget_target(struct qp *qp, const struct exposure *e)
 	if (qp->rx.state == QP_RX_PLACE && qp->state == QP_OPEN)
 		qp_fail(qp, ERR_ACCESS, TERM_DDP_INVALID_STAG);
 	qp->rx.target = NULL;
+	qp->rx.sums = NULL;
 }
 
 /* The stream has ended, and the caller may use the memory of @e at once: output that still points

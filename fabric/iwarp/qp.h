@@ -12,6 +12,7 @@
 #include "fabric/iwarp/mpa.h"
 #include "fabric/iwarp/recvq.h"
 #include "fabric/iwarp/stag.h"
+#include "fabric/iwarp/sums.h"
 
 /**
  * qp.h - one RDMAP stream as a queue pair, without a socket
@@ -71,7 +72,7 @@ enum {
 /** struct qp_store - what the queue pairs of one instance draw from. */
 struct qp_store {
 	struct iwarp_counters *counters;
-	struct pool stages, batches, ops, exposures;
+	struct pool stages, batches, ops, exposures, sums[SUMS_SIZES];
 	struct pool scratch; /* one block, for octets that were read to a wrong place */
 	unsigned trimming;   /* index of the pool that qp_store_trim() continues with */
 	size_t spilled;	     /* octets of heap for input that was read ahead and set aside */
@@ -97,7 +98,10 @@ struct qp_op {
 	/* Read: our STag for the responses; unknown to the peer until the request */
 	uint32_t sink_stag;
 	uint64_t offset;
-	uint8_t *to;   /* Read: where the octets go */
+	uint8_t *to; /* Read: where the octets go */
+	/* Read, Write: of its octets, which begin at .sums_at there; the user's; NULL: none */
+	struct sums *sums;
+	uint32_t sums_at;
 	uint32_t next; /* next operation in its queue */
 	struct qp_event end;
 	struct fabric_sge sge[FABRIC_MAX_SGE];
@@ -132,6 +136,9 @@ struct qp_rx {
 	/* the piece of dst, followed by the next one; NULL: the Receive is one piece */
 	const struct fabric_piece *piece;
 	uint32_t crc;
+	/* sums to be kept of the payload, NULL: none; where dst is in them; .crc before the payload */
+	struct sums *sums;
+	uint32_t sums_at, head_crc;
 	struct exposure *target; /* exposure of the Write being placed */
 	uint32_t send_msn, read_msn;
 	uint32_t send_done; /* octets received of the message at the head of the Receive queue */
@@ -310,6 +317,8 @@ int qp_stream(struct qp *qp, const struct fabric_piece *window, uint32_t len, vo
 	      struct segment *seg) WARN_UNUSED;
 void qp_went_on(struct qp *qp, uint32_t handle, uint32_t len);
 int qp_withdraw(struct qp *qp, uint32_t handle, void *cookie, uint32_t *written) WARN_UNUSED;
+void qp_sum_exposure(struct qp *qp, uint32_t handle, struct sums *sums);
+void qp_sum_posted(struct qp *qp, struct sums *sums, uint32_t at);
 
 /** qp_rx_want - where the next octets go. Return: pieces in @iov; 0 when no octets are wanted:
  * the stream has ended, qp_is_starved() or qp_is_full(), or memory is missing. */

@@ -92,6 +92,15 @@ static void begin_send(struct qp *qp)
 	}
 }
 
+/* The payload, of which no octet is placed yet, belongs at @at in @sums. */
+static void keep_sums(struct qp *qp, struct sums *sums, uint32_t at)
+{
+	if (!sums || !qp->crc || !sums_begin(sums, at))
+		return;
+	qp->rx.sums = sums;
+	qp->rx.sums_at = at;
+}
+
 static void begin_write(struct qp *qp)
 {
 	struct qp_rx *rx = &qp->rx;
@@ -112,6 +121,7 @@ static void begin_write(struct qp *qp)
 	if (rx->full)
 		return;
 	rx->target = e;
+	keep_sums(qp, e->sums, (uint32_t)rx->h.offset);
 	if (!rx->h.last || qp_is_bulk(rx->payload_len))
 		rx->small = 0;
 }
@@ -133,8 +143,10 @@ static void begin_response(struct qp *qp)
 		fail_segment(qp, ERR_ACCESS, TERM_DDP_BOUNDS);
 	else if (rx->h.last != (rx->read_done + rx->payload_len == o->len))
 		fail_segment(qp, ERR_PROTO, TERM_RDMA_STREAM);
-	else if (rx->payload_len)
+	else if (rx->payload_len) {
 		rx->dst = o->to + rx->read_done;
+		keep_sums(qp, o->sums, o->sums_at + rx->read_done);
+	}
 }
 
 static void begin_read_request(struct qp *qp)
@@ -157,6 +169,7 @@ static void begin_segment(struct qp *qp)
 	qp->rx.dst = NULL;
 	qp->rx.room = UINT32_MAX;
 	qp->rx.target = NULL;
+	qp->rx.sums = NULL;
 	switch ((enum ddp_opcode)qp->rx.h.opcode) {
 	case RDMAP_SEND:
 	case RDMAP_SEND_INV:
@@ -348,6 +361,23 @@ static bool is_parsed(const struct qp *qp)
 	return qp->rx.h.opcode == RDMAP_READ_REQUEST || qp->rx.h.opcode == RDMAP_TERMINATE;
 }
 
+void qp_rx_sum(struct qp *qp, const uint8_t *payload, uint32_t n)
+{
+	struct qp_rx *rx = &qp->rx;
+	uint32_t part;
+
+	while (rx->sums && (part = sums_next(rx->sums, rx->sums_at) - rx->sums_at) <= n) {
+		rx->crc = fpdu_crc(rx->crc, payload, part);
+		rx->sums_at += part;
+		sums_mark(rx->sums, rx->sums_at, rx->crc);
+		payload += part;
+		n -= part;
+	}
+	if (n && qp->crc)
+		rx->crc = fpdu_crc(rx->crc, payload, n);
+	rx->sums_at += n;
+}
+
 /* @n octets of payload, at @from, to where they belong. */
 static void place(struct qp_rx *rx, const uint8_t *from, uint32_t n)
 {
@@ -374,6 +404,11 @@ static void take_whole(struct qp *qp, uint32_t header)
 		return;
 	if (!open_segment(qp, header))
 		return;
+	if (rx->sums) { /* few FPDUs of large messages come this way: once more, with their marks */
+		rx->crc = rx->head_crc = fpdu_crc(FPDU_CRC_INIT, p, FPDU_LEN_BYTES + header);
+		qp_rx_sum(qp, p + FPDU_LEN_BYTES + header, rx->payload_len);
+		sums_commit(rx->sums, rx->head_crc, rx->sums_at, rx->crc);
+	}
 	p += FPDU_LEN_BYTES + header;
 	if (rx->dst) {
 		place(rx, p, rx->payload_len);
@@ -399,14 +434,14 @@ static void take_part(struct qp *qp, uint32_t header)
 	rx->crc = FPDU_CRC_INIT;
 	if (qp->crc)
 		rx->crc = fpdu_crc(rx->crc, qp_staged(qp), FPDU_LEN_BYTES + header);
+	rx->head_crc = rx->crc;
 	rx->head += FPDU_LEN_BYTES + header;
 	have = qp_staged_bytes(qp);
 	if (have > rx->payload_len)
 		have = rx->payload_len;
 	if (have) {
 		place(rx, qp_staged(qp), have);
-		if (qp->crc)
-			rx->crc = fpdu_crc(rx->crc, qp_staged(qp), have);
+		qp_rx_sum(qp, qp_staged(qp), have);
 		if (rx->h.tagged)
 			qp->counters->copied_bytes += have;
 		rx->head += have;
@@ -452,6 +487,8 @@ static bool step_tail(struct qp *qp)
 		return false;
 	if (qp->crc && crc_is_wrong(qp, fpdu_crc(rx->crc, qp_staged(qp), pad), qp_staged(qp) + pad))
 		return false;
+	if (rx->sums)
+		sums_commit(rx->sums, rx->head_crc, rx->sums_at, rx->crc);
 	rx->head += pad + FPDU_CRC_BYTES;
 	rx->state = QP_RX_HEAD;
 	finish_segment(qp, NULL);

@@ -270,8 +270,7 @@ static void placed(struct qp *qp, uint32_t n)
 
 	if (!n)
 		return;
-	if (qp->crc)
-		rx->crc = fpdu_crc(rx->crc, rx->dst, n);
+	qp_rx_sum(qp, rx->dst, n);
 	rx->dst += n;
 	rx->left -= n;
 	rx->room -= n;

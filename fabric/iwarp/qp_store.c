@@ -13,6 +13,7 @@ void qp_store_init(struct qp_store *store, struct iwarp_counters *counters)
 	pool_init(&store->scratch, QP_AHEAD_BYTES + QP_STAGE_BYTES, 1);
 	table_pool(&store->ops, sizeof(struct qp_op));
 	stag_pool(&store->exposures);
+	sums_pools_init(store->sums);
 }
 
 void qp_store_fini(struct qp_store *store)
@@ -22,12 +23,15 @@ void qp_store_fini(struct qp_store *store)
 	pool_fini(&store->scratch);
 	pool_fini(&store->ops);
 	pool_fini(&store->exposures);
+	for (unsigned i = 0; i < SUMS_SIZES; i++)
+		pool_fini(&store->sums[i]);
 }
 
 size_t qp_store_bytes(const struct qp_store *s)
 {
 	return s->stages.bytes + s->batches.bytes + s->ops.bytes + s->exposures.bytes +
-	       s->scratch.bytes + s->spilled;
+	       s->scratch.bytes + s->sums[0].bytes + s->sums[1].bytes + s->sums[2].bytes +
+	       s->spilled;
 }
 
 size_t qp_holds(const struct qp *qp)
@@ -38,7 +42,8 @@ size_t qp_holds(const struct qp *qp)
 
 bool qp_store_trim(struct qp_store *s)
 {
-	struct pool *const pools[] = {&s->stages, &s->batches, &s->ops, &s->exposures, &s->scratch};
+	struct pool *const pools[] = {&s->stages,  &s->batches, &s->ops,     &s->exposures,
+				      &s->scratch, &s->sums[0], &s->sums[1], &s->sums[2]};
 
 	/* Pools are trimmed one after the other, because pool_trim() starts a new period for the
 	 * pool. */

@@ -76,8 +76,28 @@ static void put_header(struct qp *qp, const struct ddp_header *h, uint32_t paylo
 
 static void put_payload(struct qp *qp, const void *data, uint32_t len)
 {
-	if (qp->crc)
+	if (qp->crc) {
 		qp->tx.crc = fpdu_crc(qp->tx.crc, data, len);
+		qp->counters->crc_computed += len;
+	}
+	add_piece(&qp->tx, data, len);
+}
+
+/* The octets are those at @at in @sums: their CRC goes with them. */
+static void put_summed(struct qp *qp, const void *data, uint32_t len, const struct sums *sums,
+		       uint32_t at)
+{
+	enum sums_found found =
+		qp->crc ? sums_find(sums, at, len, data, &qp->tx.crc) : SUMS_UNKNOWN;
+
+	if (found == SUMS_UNKNOWN) {
+		put_payload(qp, data, len);
+		return;
+	}
+	if (found == SUMS_KNOWN)
+		qp->counters->crc_carried += len;
+	else
+		qp->counters->crc_computed += len;
 	add_piece(&qp->tx, data, len);
 }
 
@@ -125,6 +145,11 @@ static void put_own_payload(struct qp *qp, uint32_t len)
 /* Adds the next @len octets of @o's gather list. */
 static void put_gathered(struct qp *qp, struct qp_op *o, uint32_t len)
 {
+	if (o->sums && len) {
+		put_summed(qp, (const uint8_t *)o->sge[0].addr + o->done, len, o->sums,
+			   o->sums_at + o->done);
+		return;
+	}
 	while (len) {
 		const struct fabric_sge *s = &o->sge[o->at_sge];
 		uint32_t n = s->len - o->at_off < len ? s->len - o->at_off : len;
@@ -186,7 +211,8 @@ static void build_gathered(struct qp *qp, struct qp_op *o)
 	struct qp_tx *tx = &qp->tx;
 	bool tagged = o->type == FABRIC_EV_WRITE;
 	uint32_t max = tagged ? tx->max_tagged : tx->max_untagged;
-	uint32_t len = o->len - o->done < max ? o->len - o->done : max;
+	uint32_t left = o->len - o->done, most = left < max ? left : max;
+	uint32_t len = o->sums && most ? sums_fit(o->sums, o->sums_at + o->done, most) : most;
 	struct ddp_header h = {.tagged = tagged,
 			       .last = o->done + len == o->len,
 			       .opcode = o->opcode,
@@ -229,6 +255,14 @@ static void build_read_request(struct qp *qp, uint32_t op)
 	put_trailer(qp, f, DDP_UNTAGGED_BYTES + RDMAP_READ_BYTES);
 }
 
+static void put_exposed(struct qp *qp, const struct exposure *e, uint32_t from, uint32_t len)
+{
+	if (e->sums)
+		put_summed(qp, e->addr + from, len, e->sums, from);
+	else
+		put_payload(qp, e->addr + from, len);
+}
+
 /* Builds one FPDU of the response to the peer's oldest Read. */
 static void build_response(struct qp *qp)
 {
@@ -252,7 +286,7 @@ static void build_response(struct qp *qp)
 	put_header(qp, &h, len);
 	if (e) {
 		e->tx_refs++;
-		put_payload(qp, e->addr + r->read.source_offset + r->done, len);
+		put_exposed(qp, e, (uint32_t)r->read.source_offset + r->done, len);
 	}
 	put_trailer(qp, f, DDP_TAGGED_BYTES + len);
 	r->done += len;

@@ -23,6 +23,8 @@
  */
 enum { STAG_RECENT = 256 };
 
+struct sums;
+
 /** struct exposure - one slot. */
 struct exposure {
 	uint8_t *addr;
@@ -39,6 +41,7 @@ struct exposure {
 	struct qp_event placed;	     /* PLACED of a stream; its .cookie is set with the exposure */
 	struct fabric_runs written;  /* octets written by the peer; of a stream: and reported */
 	struct fabric_window window; /* of a stream; .addr is not used then */
+	struct sums *sums;	     /* of its octets; the user's; NULL: not kept */
 };
 
 struct stag_table {

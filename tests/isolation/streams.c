@@ -149,6 +149,42 @@ static int op_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie, 
 	return rc;
 }
 
+static struct fabric_sums *op_sums_take(struct fabric_conn *from, struct fabric_conn *to,
+					uint32_t len, uint32_t period)
+{
+	struct stream_conn *in = stream_of(from), *out = stream_of(to);
+	struct sums *s = NULL;
+
+	if (in->has_qp && out->has_qp && out->qp.state == QP_OPEN)
+		s = sums_take(fabric_of_stream(in)->store.sums, out->qp.tx.max_tagged, period,
+			      len / 512);
+	if (!s)
+		return NULL;
+	s->base.fabric = from->fabric;
+	return &s->base;
+}
+
+static void op_sums_give(struct fabric_sums *s)
+{
+	sums_give(container_of(s, struct sums, base));
+}
+
+static void op_sums_end(struct fabric_sums *s)
+{
+	sums_end(container_of(s, struct sums, base));
+}
+
+static void op_sum_exposure(struct fabric_conn *base, uint32_t handle, struct fabric_sums *s)
+{
+	if (stream_of(base)->has_qp)
+		qp_sum_exposure(&stream_of(base)->qp, handle, container_of(s, struct sums, base));
+}
+
+static void op_sum_posted(struct fabric_conn *base, struct fabric_sums *s, uint32_t at)
+{
+	qp_sum_posted(&stream_of(base)->qp, container_of(s, struct sums, base), at);
+}
+
 /* Receives that are shared: receives.c. */
 
 static int share_receives(struct fabric *base, uint32_t len)
@@ -308,6 +344,11 @@ static const struct fabric_ops stream_ops = {
 	.stream = op_stream,
 	.went_on = op_went_on,
 	.withdraw = op_withdraw,
+	.sums_take = op_sums_take,
+	.sums_give = op_sums_give,
+	.sums_end = op_sums_end,
+	.sum_exposure = op_sum_exposure,
+	.sum_posted = op_sum_posted,
 	.flush = op_flush,
 	.poll = op_poll,
 	.deadline = deadline,

@@ -2,12 +2,20 @@
 /*
  * The gateway over real sockets: READs and WRITEs of 1 MiB pass without an allocation and without a
  * copy in user space. Octets go from the receiving socket into the memory from which they are
- * exposed or sent.
+ * exposed or sent. Their CRC goes with them: a bit that flips meanwhile in the gateway's memory ends
+ * the connection, and no wrong octet is taken for right.
  */
 #include "tests/cmocka_all.h"
 
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "fabric/iwarp/iwarp.h"
 #include "tests/poll_loop.h"
 #include "tests/session/inside.h"
@@ -23,6 +31,8 @@ static struct {
 	struct proxy_route route;
 	struct proxy *proxy;
 	struct peer client, server;
+	bool passes; /* large results are cut through */
+	int mss[2];  /* of the connections to the gateway, and to the server; 0: loopback's */
 } w;
 
 static nsec_t now(void *clock)
@@ -40,6 +50,22 @@ static struct fabric *instance(void)
 	f = iwarp_new(&cfg, &w.loop.loop);
 	assert_non_null(f);
 	return f;
+}
+
+/* Connections that come to it have segments of @mss octets. */
+static struct fabric_listener *listener_of(int mss, struct fabric_addr *addr)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct fabric_listener *l;
+
+	assert_int_equal(fabric_addr_parse("127.0.0.1", 0, addr), 0);
+	assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof(mss)), 0);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&addr->ss, addr->len), 0);
+	assert_int_equal(listen(fd, 16), 0);
+	l = iwarp_adopt(fd);
+	assert_non_null(l);
+	iwarp_listener_addr(l, addr);
+	return l;
 }
 
 static struct fabric_listener *listener(struct fabric_addr *addr)
@@ -83,8 +109,8 @@ static void begin(unsigned cv, unsigned sv, uint32_t bulk)
 
 	assert_int_equal(poll_loop_init(&w.loop), 0);
 	w.gw = instance();
-	w.front = listener(&w.gw_addr);
-	w.back = listener(&w.server_addr);
+	w.front = w.mss[0] ? listener_of(w.mss[0], &w.gw_addr) : listener(&w.gw_addr);
+	w.back = w.mss[1] ? listener_of(w.mss[1], &w.server_addr) : listener(&w.server_addr);
 	w.route = (struct proxy_route){
 		.name = "copies",
 		.client = leg_config(LEG_V1_OR_V2 | LEG_V2_EARLY, bulk),
@@ -96,6 +122,7 @@ static void begin(unsigned cv, unsigned sv, uint32_t bulk)
 				    .fabrics = &w.gw,
 				    .nfabrics = 1,
 				    .memory_bytes = bulk ? 256 << 20 : 128 << 20,
+				    .pass_bytes = w.passes ? 128 << 10 : 0,
 				    .max_sessions = 4,
 				    .max_payload = 2 * MIB,
 				    .continue_max = 64 << 10,
@@ -169,8 +196,9 @@ static bool is_idle(uint64_t arg)
 
 static void end(void)
 {
+	if (!w.client.closed)
+		leg_close(&w.client.leg, ERR_CLOSED, "test over");
 	w.client.closed = false;
-	leg_close(&w.client.leg, ERR_CLOSED, "test over");
 	for (nsec_t by = poll_loop_now() + 20 * NSEC_PER_SEC; !is_idle(0);) {
 		assert_true(poll_loop_now() < by);
 		turn();
@@ -254,11 +282,146 @@ static void data_in_sends_are_not_copied(void **state)
 	move_a_lot(MIB);
 }
 
+static uint64_t rng = 1;
+
+static uint32_t pick(uint32_t n)
+{
+	return (uint32_t)(random_next(&rng) >> 33) % n;
+}
+
+/* A READ or WRITE of any size, in any number of segments. */
+static void any_call(void)
+{
+	struct peer_spec spec = {.body = 160, .reply = 128, .segs = 1 + pick(PEER_SEGS)};
+	uint32_t len = pick(2) ? 1u << (13 + pick(8)) : 4096 + pick(MIB - 4096);
+
+	if (pick(2)) {
+		spec.nwrites = 1;
+		spec.write_caps[0] = len;
+		spec.writes[0] = pick(4) ? len : 1 + pick(len);
+	} else {
+		spec.nreads = 1;
+		spec.reads[0] = len;
+	}
+	peer_call(&w.client, &spec);
+}
+
+/* A bit flips in the payload memory of an RPC under way. */
+static void flip(void)
+{
+	struct session *s;
+	unsigned left;
+
+	if (list_is_empty(&w.proxy->sessions))
+		return;
+	s = inside_session(w.proxy, 0);
+	left = s->ntxns ? pick(s->ntxns) : 0;
+	list_for_each_safe(item, next, &s->txns)
+	{
+		const struct txn *t = container_of(item, struct txn, link);
+		const struct txn_region *r = t->in.nreads ? t->reads : t->writes;
+
+		if (left-- > 0 || !t->started || !(t->in.nreads + t->in.nwrites) || !r->owned ||
+		    r->window)
+			continue;
+		r->addr[pick(r->window ? r->window : r->cap)] ^= (uint8_t)(1u << pick(8));
+		break;
+	}
+}
+
+struct carried {
+	uint64_t calls, sessions, corrupt, crc_errors, carried, computed;
+};
+
+/* Calls until there were @calls, over as many sessions as this takes; one turn in @every flips a bit; 0: none. */
+static void call_and_flip(unsigned cv, unsigned sv, uint64_t calls, uint32_t every,
+			  struct carried *sum)
+{
+	static const int mss[] = {0, 0, 536, 1448, 8948, 20000};
+
+	while (sum->calls < calls) {
+		uint64_t most = every ? calls - sum->calls : 200;
+		nsec_t by;
+
+		w.mss[0] = mss[pick(6)];
+		w.mss[1] = pick(3) ? mss[pick(6)] : w.mss[0];
+		w.passes = pick(2);
+		begin(cv, sv, 0);
+		run_until(is_open, 0);
+		w.server.divides = pick(2);
+		w.server.scatters = !every && pick(8) == 0; /* such octets have no sums */
+		by = poll_loop_now() + 60 * NSEC_PER_SEC;
+		while (!w.client.closed && w.client.done < most) {
+			assert_true(poll_loop_now() < by);
+			for (unsigned n = peer_busy(&w.client);
+			     n < DEPTH && w.client.done + n < most; n++)
+				any_call();
+			turn();
+			if (every && pick(every) == 0)
+				flip();
+		}
+		for (unsigned i = 0; w.client.closed && i < 100; i++)
+			turn();
+		sum->calls += w.client.done;
+		sum->sessions++;
+		sum->corrupt += w.client.corrupt + w.server.corrupt + w.client.errors;
+		sum->crc_errors += iwarp_counters(w.client.fabric)->crc_errors +
+				   iwarp_counters(w.server.fabric)->crc_errors;
+		if (!w.server.scatters) {
+			sum->carried += iwarp_counters(w.gw)->crc_carried;
+			sum->computed += iwarp_counters(w.gw)->crc_computed;
+		}
+		end();
+	}
+	w.mss[0] = w.mss[1] = 0;
+	w.passes = false;
+	print_message("v%u-v%u: %llu calls, %llu sessions, %llu wrong CRCs, %llu corrupt; %llu MiB "
+		      "carried, %llu computed\n",
+		      cv, sv, (unsigned long long)sum->calls, (unsigned long long)sum->sessions,
+		      (unsigned long long)sum->crc_errors, (unsigned long long)sum->corrupt,
+		      (unsigned long long)sum->carried >> 20,
+		      (unsigned long long)sum->computed >> 20);
+}
+
+static uint64_t calls_wanted(void)
+{
+	const char *n = getenv("SUMS_CALLS");
+
+	return n ? (uint64_t)atoll(n) : 600;
+}
+
+static void flips_are_noticed(void **state)
+{
+	(void)state;
+	for (unsigned cv = LEG_V1; cv <= LEG_V2; cv *= 2) {
+		struct carried sum = {0};
+
+		call_and_flip(cv, LEG_V1, calls_wanted(), 20, &sum);
+		assert_int_equal(sum.corrupt, 0);
+		assert_true(sum.crc_errors > 0);
+	}
+}
+
+/* Without flips no connection ends, however the FPDUs of both are cut. */
+static void honest_connections_stay(void **state)
+{
+	(void)state;
+	for (unsigned cv = LEG_V1; cv <= LEG_V2; cv *= 2) {
+		struct carried sum = {0};
+
+		call_and_flip(cv, LEG_V1, calls_wanted(), 0, &sum);
+		assert_int_equal(sum.corrupt + sum.crc_errors, 0);
+		assert_true(sum.carried >= 4 * sum.computed);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(payload_is_not_copied),
 		cmocka_unit_test(data_in_sends_are_not_copied),
+		cmocka_unit_test(flips_are_noticed),
+		cmocka_unit_test(honest_connections_stay),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);

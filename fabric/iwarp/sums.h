@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_IWARP_SUMS_H
+#define FABRIC_IWARP_SUMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/pool.h"
+#include "fabric/fabric.h"
+
+/**
+ * sums - CRCs of octets that came in FPDUs and go on in other FPDUs
+ *
+ * Known are points: for each the CRC32c (begun with 0) of all octets from the first point up to it.
+ * The CRC of what lies between two points follows from their CRCs (fpdu_crc_shift()). Points are:
+ * - each place where the other connection begins an FPDU, if it cuts the octets from their start
+ * - the end of the last FPDU that came; of a stream, the end of every FPDU
+ * Points of an FPDU whose CRC is not checked yet (marks) are not used. If there are too many points,
+ * the oldest are forgotten.
+ *
+ * State:  octets change after their points were recorded: the peer writes them again, or the user does.
+ * Danger: right octets go out with the CRC of others, and the receiver ends an honest connection.
+ * Rule:   points are recorded in ascending order only. An FPDU behind a gap begins them anew. The first
+ *         FPDU that goes back ends them (.off) before an octet of it is placed; from then on every CRC is
+ *         computed. A user that changes octets ends them as well (fabric_sums_end()).
+ * Pinned: tests/iwarp/test_sums.c
+ */
+enum {
+	SUMS_LEAST = 256,
+	SUMS_SIZES = 3 /* each for four times as many points as the one before */
+};
+
+struct sum_point {
+	uint32_t at, crc;
+};
+
+struct sums {
+	struct fabric_sums base;
+	struct pool *pool;
+	uint32_t slice;	 /* payload of a full FPDU of the other connection */
+	uint32_t period; /* at each multiple of it that connection begins a message */
+	bool off;	 /* nothing is known, and nothing will be */
+	bool keeps_ends; /* of FPDUs */
+	uint32_t room;	 /* most points, a power of two */
+	uint32_t first, n, marks;
+	struct sum_point points[]; /* a ring: .n from .first on, the marks behind them */
+};
+
+/** sums_pools_init - a pool for each size. */
+void sums_pools_init(struct pool pools[SUMS_SIZES]);
+
+/** sums_take - with room for about @points; nothing is known yet. NULL: no memory. */
+struct sums *sums_take(struct pool pools[SUMS_SIZES], uint32_t slice, uint32_t period,
+		       uint32_t points);
+
+/** sums_give - takes @s; NULL is allowed. */
+void sums_give(struct sums *s);
+
+/** sums_restart - other octets will come. @keeps_ends: they may go on from the end of any FPDU. */
+void sums_restart(struct sums *s, bool keeps_ends);
+
+/** sums_end - nothing is known from now on, until sums_restart(). */
+void sums_end(struct sums *s);
+
+/** sums_begin - the payload of an FPDU begins at @at; nothing of it is placed yet. Return: whether
+ * sums_mark() and sums_commit() are to follow. */
+bool sums_begin(struct sums *s, uint32_t at) WARN_UNUSED;
+
+/** sums_next - the next place behind @at that sums_mark() wants to know. */
+uint32_t sums_next(const struct sums *s, uint32_t at);
+
+/** sums_mark - @crc is the running CRC of the FPDU up to @at. */
+void sums_mark(struct sums *s, uint32_t at, uint32_t crc);
+
+/** sums_commit - the FPDU is checked. Its running CRC was @head before its payload, and @crc at the end of it, @end. */
+void sums_commit(struct sums *s, uint32_t head, uint32_t end, uint32_t crc);
+
+/** sums_fit - how many of the @len octets at @at an FPDU should take, at least one, so that it ends at a point. */
+uint32_t sums_fit(const struct sums *s, uint32_t at, uint32_t len);
+
+enum sums_found {
+	SUMS_UNKNOWN, /* *@crc is as it was */
+	SUMS_CHECKED, /* computed from the octets, and compared with the points around them */
+	SUMS_KNOWN,
+};
+
+/** sums_find - continue *@crc over the @len octets at @at, which lie at @data, between those that came with
+ * them (of a stream: in one piece). If they have changed since
+ * they came, the receiver will find *@crc wrong. */
+enum sums_found sums_find(const struct sums *s, uint32_t at, uint32_t len, const uint8_t *data,
+			  uint32_t *crc);
+
+#endif
