@@ -14,7 +14,7 @@ void sums_pools_init(struct pool pools[SUMS_SIZES])
 	for (unsigned i = 0; i < SUMS_SIZES; i++) {
 		size_t bytes = sizeof(struct sums) + room_of(i) * sizeof(struct sum_point);
 
-		pool_init(&pools[i], bytes, SIZE_MAX / bytes);
+		pool_init(&pools[i], bytes, SUMS_MOST / bytes);
 	}
 }
 

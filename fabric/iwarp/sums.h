@@ -28,7 +28,9 @@
  */
 enum {
 	SUMS_LEAST = 256,
-	SUMS_SIZES = 3 /* each for four times as many points as the one before */
+	SUMS_SIZES = 3, /* each for four times as many points as the one before */
+	/* octets of memory of each size, at most; without memory, CRCs are computed */
+	SUMS_MOST = 2 << 20
 };
 
 struct sum_point {

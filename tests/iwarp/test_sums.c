@@ -507,12 +507,28 @@ static void flips_are_noticed(void **state)
 	tear_down();
 }
 
+/* However many pieces of memory are in use, their sums take so much and no more. */
+static void memory_of_sums_is_bounded(void **state)
+{
+	static struct sums *taken[SUMS_MOST / sizeof(struct sums)];
+	struct qp_store some;
+	size_t n = 0;
+
+	(void)state;
+	qp_store_init(&some, &counters);
+	while ((taken[n] = sums_take(some.sums, 1000, UINT32_MAX, 1)))
+		n++;
+	assert_in_range(n, 256, SUMS_MOST / (SUMS_LEAST * sizeof(struct sum_point)));
+	while (n > 0)
+		sums_give(taken[--n]);
+	qp_store_fini(&some);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lengths_are_shifted),
-		cmocka_unit_test(right_octets_arrive),
-		cmocka_unit_test(streams_go_on),
+		cmocka_unit_test(memory_of_sums_is_bounded), cmocka_unit_test(lengths_are_shifted),
+		cmocka_unit_test(right_octets_arrive),	     cmocka_unit_test(streams_go_on),
 		cmocka_unit_test(flips_are_noticed),
 	};
 	const char *from = getenv("SUMS_SEED");
