@@ -86,7 +86,7 @@ static void check_structure(struct reader *r, const config_setting_t *item, cons
 {
 	if (end->bulk_bytes && !(end->versions & (CONFIG_V2 | CONFIG_V2_EARLY)))
 		reader_error(r, line_of(item, name, "receive_structure"),
-			     "receive_structure is of version 2: let that be spoken, or leave out "
+			     "receive_structure needs version 2: allow version 2, or leave out "
 			     "receive_structure");
 }
 
@@ -121,11 +121,10 @@ static void check_hostauth(struct reader *r, const config_setting_t *item, const
 	if (h->mode == CONFIG_HOSTAUTH_OFF)
 		return;
 	if (!(end->versions & CONFIG_V2))
-		reader_error(
-			r, h->line,
-			"hostauth is of version 2, which this %s does not speak: let it, or use "
-			"mode = \"off\"",
-			name);
+		reader_error(r, h->line,
+			     "hostauth needs version 2, which this %s does not speak: allow "
+			     "version 2, or use mode = \"off\"",
+			     name);
 	check_hostauth_kind(r, h);
 	if (h->unneeded.n && h->mode != CONFIG_HOSTAUTH_REQUIRE)
 		reader_error(
@@ -157,7 +156,8 @@ static void check_memory(struct reader *r, const config_setting_t *root, struct 
 		where = config_setting_get_member(root, "workers");
 	reader_error(r, where ? reader_line(where) : 1,
 		     "memory_limit is too small for %u worker%s, a session of each route and "
-		     "max_payload: use at least \"%" PRIu64 "M\", or less of the others",
+		     "max_payload: use at least \"%" PRIu64
+		     "M\", or lower workers, credits, inline or max_payload",
 		     workers, workers == 1 ? "" : "s", need >> 20);
 }
 
@@ -234,8 +234,8 @@ static void check_rpcbind(struct reader *r, const config_setting_t *item, const 
 		if (cfg->routes[earlier].listener == earlier && other->rpcbind &&
 		    address_parse(other->address).family == address_parse(listen->address).family)
 			reader_error(r, line_of(item, "listen", "rpcbind"),
-				     "%s is told to rpcbind already, which has one address "
-				     "for all of a family: leave one of them out",
+				     "%s has rpcbind already, and rpcbind has one address for "
+				     "each address family: leave one of the two out",
 				     reader_route(cfg, earlier, told));
 	}
 }

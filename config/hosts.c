@@ -73,11 +73,11 @@ static bool is_usable(struct reader *r, const config_setting_t *s, const struct 
 	struct address a = address_parse(text);
 
 	if (!a.family)
-		reader_error(r, reader_line(s),
-			     "%s is no address: write an IPv4 or IPv6 address like \"10.0.0.1\" or "
-			     "\"fd00::1\"%s",
-			     key->name,
-			     key->kind == KEY_ADDRESS ? " (names are not looked up)" : "");
+		reader_error(
+			r, reader_line(s),
+			"%s is not an address: write an IPv4 or IPv6 address like \"10.0.0.1\" or "
+			"\"fd00::1\"%s",
+			key->name, key->kind == KEY_ADDRESS ? " (names are not looked up)" : "");
 	else if (address_is_mapped(&a))
 		reader_error(r, reader_line(s),
 			     "%s has \"%s\", an IPv4 address in IPv6: write \"%u.%u.%u.%u\"",
@@ -123,7 +123,8 @@ static bool is_one_host(struct reader *r, const config_setting_t *s, const char 
 
 	if (is_any)
 		reader_error(r, reader_line(s),
-			     "%s is no host to connect to: give the server's own address", text);
+			     "%s is not an address to connect to: give the server's own address",
+			     text);
 	return !is_any;
 }
 
@@ -192,8 +193,9 @@ static void add_host(struct reader *r, const config_setting_t *item, const struc
 		reader_error(r, reader_line(item), "%s has \"%s\" twice: once is enough", key->name,
 			     bare);
 	else if (*at + len > sizeof(hosts->text))
-		reader_error(r, reader_line(item), "%s are too long together: use %zu octets",
-			     key->name, sizeof(hosts->text));
+		reader_error(r, reader_line(item),
+			     "%s are too long together: use at most %zu octets", key->name,
+			     sizeof(hosts->text));
 	else {
 		memcpy(hosts->text + *at, bare, len);
 		*at += len;
@@ -213,7 +215,7 @@ void reader_hosts(struct reader *r, const config_setting_t *s, const struct key 
 	memset(hosts, 0, sizeof(*hosts));
 	hosts->line = reader_line(s);
 	if (n == 0)
-		reader_error(r, reader_line(s), "%s has none: give at least one", key->name);
+		reader_error(r, reader_line(s), "%s is empty: give at least one", key->name);
 	for (int i = 0; i < n; i++)
 		add_host(r, config_setting_get_elem(s, (unsigned)i), key, hosts, &at);
 }

@@ -29,15 +29,17 @@ bool reader_name(struct reader *r, const config_setting_t *item, const struct ke
 	if (!text)
 		return false;
 	if (len == 1 || strchr(text, ' ')) {
-		reader_error(r, reader_line(item),
-			     "%s has one that is empty, or has blanks: write names as certificates "
-			     "have them",
-			     key->name);
+		reader_error(
+			r, reader_line(item),
+			"%s has a name that is empty or has blanks: write names as certificates "
+			"have them",
+			key->name);
 		return false;
 	}
 	if (at + len > sizeof(names->text)) {
-		reader_error(r, reader_line(item), "%s are too long together: use %zu octets",
-			     key->name, sizeof(names->text));
+		reader_error(r, reader_line(item),
+			     "%s are too long together: use at most %zu octets", key->name,
+			     sizeof(names->text));
 		return false;
 	}
 	memcpy(names->text + at, text, len);

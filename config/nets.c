@@ -64,7 +64,7 @@ static bool read_net(struct reader *r, const config_setting_t *item, const struc
 		return false;
 	if (!parse_net(text, net)) {
 		reader_error(r, reader_line(item),
-			     "%s has \"%s\", which is no network: write it like "
+			     "%s has \"%s\", which is not a network: write it like "
 			     "\"192.0.2.0/24\" or \"2001:db8::/32\"",
 			     key->name, text);
 		return false;
@@ -111,8 +111,8 @@ static bool is_zeros(struct reader *r, const config_setting_t *s, const struct c
 
 	if (is)
 		reader_error(r, reader_line(s),
-			     "source has an address of zeros, which is none to connect from: give "
-			     "one of this machine's");
+			     "source has an address of zeros, from which nothing connects: give an "
+			     "address of this machine");
 	return is;
 }
 
@@ -169,8 +169,8 @@ static bool check_addresses(struct reader *r, const struct item *item,
 		return true;
 	if (source->everywhere)
 		reader_error(r, reader_line(item->addresses),
-			     "addresses are a network, and clients that have the name come from "
-			     "anywhere: say from which network, or give one address");
+			     "addresses are a network, and clients with the name may come from any "
+			     "address: add clients, or give one address");
 	else if (host_bits(&source->clients) > many)
 		reader_error(r, reader_line(item->addresses),
 			     "addresses are fewer than clients: give as large a network, or one "

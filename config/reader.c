@@ -81,10 +81,11 @@ static void read_bytes(struct reader *r, const config_setting_t *s, const struct
 	if (s->type == CONFIG_TYPE_STRING)
 		value = parse_bytes(s->value.sval);
 	if (value < 0)
-		reader_error(r, reader_line(s),
-			     "%s is no size: write octets as a number, or as text with K, M or G "
-			     "like \"4M\"",
-			     key->name);
+		reader_error(
+			r, reader_line(s),
+			"%s is not a size: write octets as a number, or as text with K, M or G "
+			"like \"4M\"",
+			key->name);
 	else
 		store_checked(r, s, key, field, value);
 }
@@ -258,8 +259,8 @@ static void read_file(struct reader *r, const config_setting_t *s, const struct 
 			     len, sizeof(file->path) - 1);
 	else if (len > 0 && text[0] != '/')
 		reader_error(r, reader_line(s),
-			     "%s is no absolute path: begin it with a slash, for the service runs "
-			     "elsewhere",
+			     "%s is not an absolute path: begin it with a slash, because the "
+			     "service has another working folder",
 			     key->name);
 	else
 		memcpy(file->path, text, len + 1);

@@ -67,8 +67,8 @@ const char *reader_text(struct reader *r, const config_setting_t *s, const struc
 			     key->name, want);
 	else if (!is_plain(s->value.sval))
 		reader_error(r, reader_line(s),
-			     "%s has quotes, backslashes or other than printable ASCII: leave them "
-			     "out",
+			     "%s has quotes, backslashes or characters that are not printable "
+			     "ASCII: leave them out",
 			     key->name);
 	else
 		return s->value.sval;

@@ -69,8 +69,8 @@ static void take_listener(struct reader *r, const config_setting_t *item, struct
 	if (listen->type == CONFIG_TYPE_GROUP && says_more(listen) &&
 	    !keys_are_same(&config_listen_keys, &from->listen, &to->listen))
 		reader_error(r, reader_line(listen),
-			     "listen differs from that of %s, whose listener it shares: say "
-			     "the same, or no more than fabric, address and port",
+			     "listen differs from that of %s, whose listener it shares: repeat "
+			     "that listen, or give fabric, address and port alone",
 			     reader_route(cfg, a, leader));
 	to->listen = from->listen;
 }
@@ -92,10 +92,11 @@ struct where {
 static void check_proved(struct reader *r, const struct where *w)
 {
 	if (w->listen->mode != CONFIG_HOSTAUTH_REQUIRE)
-		reader_error(r, w->line,
-			     "%s goes by names that clients prove: give the listener a hostauth "
-			     "with mode = \"require\", or leave %s out",
-			     w->key, strcmp(w->key, "for") == 0 ? "it" : "them");
+		reader_error(
+			r, w->line,
+			"%s needs clients that prove their names: give the listener a hostauth "
+			"with mode = \"require\", or leave %s out",
+			w->key, strcmp(w->key, "for") == 0 ? "it" : "them");
 }
 
 /* Whether a client can prove @name. */
@@ -156,8 +157,8 @@ static void check_for(struct reader *r, const config_setting_t *item, const stru
 		if (cfg->routes[other].listener == route->listener &&
 		    cfg->routes[other].names.n == 0)
 			reader_error(r, line_of_for(item),
-				     "%s on the same listener has no for either: one route "
-				     "at most is for all other names",
+				     "%s on the same listener has no for either: at most one route "
+				     "of a listener serves all other names",
 				     reader_route(cfg, other, first));
 }
 

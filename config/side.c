@@ -80,10 +80,11 @@ void reader_ports(struct reader *r, const config_setting_t *s, const struct key 
 		struct config_port_range range;
 
 		if (!read_range(item, &range))
-			reader_error(r, reader_line(item),
-				     "%s has an item that is no port: use 1 to 65535, or text like "
-				     "\"4045-4046\"",
-				     key->name);
+			reader_error(
+				r, reader_line(item),
+				"%s has an item that is not a port: use 1 to 65535, or text like "
+				"\"4045-4046\"",
+				key->name);
 		else if (is_taken(ports, &range))
 			reader_error(r, reader_line(item), "%s has port %u twice: once is enough",
 				     key->name, range.first);
@@ -190,9 +191,8 @@ static void check_ends(struct reader *r, const struct config_route *route)
 		return; /* reported here or elsewhere */
 	if (address_is_any(&here))
 		reader_error(r, line,
-			     "side_ports go by the address that clients mount, and the listener "
-			     "has all: give listen the address of its own that leads to this "
-			     "server");
+			     "side_ports need a listener with one address, and this one listens on "
+			     "all: give listen an address that leads to this server alone");
 	else if (here.family != there.family)
 		reader_error(r, line,
 			     "side_ports are carried from IPv4 to IPv4, or IPv6 to IPv6: listen on "
@@ -213,12 +213,13 @@ static void check_own_addresses(struct reader *r, const struct config_end *upstr
 
 	if (sources->n == 0)
 		reader_error(r, line,
-			     "side_ports need a source: behind one address the server cannot tell "
-			     "two clients' locks apart, nor can its callbacks find them");
+			     "side_ports need a source: if all clients have one address, the "
+			     "server cannot tell their locks apart, and its callbacks cannot reach "
+			     "the right client");
 	if (sources->names.n > 0) {
 		reader_error(r, line,
-			     "side_ports are carried by the kernel, to which clients prove no "
-			     "name: give a source of networks alone, or leave them out");
+			     "side_ports are carried by the kernel, which does not know names of "
+			     "clients: give a source without name, or leave side_ports out");
 		return;
 	}
 	for (uint32_t i = 0; i < sources->n; i++) {
@@ -274,19 +275,20 @@ static void check_two(struct reader *r, const struct config *cfg, uint32_t i, ui
 		if (!is_one_address(a, b) || !are_same_sources(&a->sources, &b->sources) ||
 		    !are_same_ports(&a->side_ports, &b->side_ports) ||
 		    memcmp(&at->clients, &bt->clients, sizeof(at->clients)) != 0)
-			reader_error(r, b->side_ports.line,
-				     "%s has side_ports at the same address, with another "
-				     "server, source, clients or ports: one address has one "
-				     "rpcbind, so say the same, or listen elsewhere",
-				     earlier);
+			reader_error(
+				r, b->side_ports.line,
+				"%s has side_ports at the same address, with another "
+				"server, source, clients or ports: one address has one rpcbind, so "
+				"give both routes the same, or listen on another address",
+				earlier);
 		return;
 	}
 	for (uint32_t n = 0; is_one_address(a, b) && n < b->sources.n; n++)
 		if (is_ambiguous(&b->sources.at[n], &a->sources, a->sources.n)) {
 			reader_error(r, b->side_ports.line,
 				     "%s has the same server and the same source addresses: "
-				     "its callbacks could be for either: give one of the two "
-				     "routes other addresses",
+				     "the server's callbacks could be for either: give one of the "
+				     "two routes other addresses",
 				     earlier);
 			return;
 		}

@@ -28,7 +28,7 @@ static const struct part parts[NFILES] = {
 	 "give PEM: the certificate, then those between it and its authority"},
 	{HOSTAUTH_PART_KEY, true, "key",
 	 "give PEM: the private key that the certificate was made for, without a password"},
-	{HOSTAUTH_PART_CA, false, "ca", "give PEM: the certificates of the authorities to believe"},
+	{HOSTAUTH_PART_CA, false, "ca", "give PEM: the certificates of the authorities to trust"},
 	{HOSTAUTH_PART_CRL, false, "crl", "give PEM: revocation lists of these authorities"},
 	{HOSTAUTH_PART_PSK, true, "psk_file",
 	 "write lines IDENTITY:KEY, the key 16 to 64 octets in hexadecimal"},
@@ -90,7 +90,7 @@ static int read_open(int fd, bool is_secret, struct view *out, struct auth_probl
 	if (!S_ISREG(st.st_mode))
 		return tell(problem, "it is no regular file", NULL);
 	if (is_secret && st.st_mode & (S_IRWXG | S_IRWXO))
-		return tell(problem, "others than its owner may read or write it",
+		return tell(problem, "users other than its owner may read or write it",
 			    "chmod 600, and make a new one if somebody may have read it");
 	if (st.st_size > FILE_MOST)
 		return tell(problem, "it is longer than 1 MiB", NULL);
@@ -237,6 +237,6 @@ bool auth_files_is_current(const struct hostauth_creds *creds, const struct conf
 	*problem = problem_of(cfg, HOSTAUTH_PART_CERTIFICATE);
 	snprintf(problem->why, sizeof(problem->why), "it is valid from %s on",
 		 auth_files_time(t.begin, at));
-	problem->remedy = "look at this machine's clock, or use it later";
+	problem->remedy = "check this machine's clock, or use the file later";
 	return false;
 }

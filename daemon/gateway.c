@@ -632,7 +632,7 @@ const char *gateway_remedy(int error)
 	case ENODEV:
 		return ": no RDMA device has this address, see rdma link, or use fabric = iwarp";
 	case EACCES:
-		return ": ports below 1024 take CAP_NET_BIND_SERVICE";
+		return ": ports below 1024 need CAP_NET_BIND_SERVICE";
 	default:
 		return "";
 	}

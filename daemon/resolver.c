@@ -154,8 +154,8 @@ static struct dns *new_dns(const struct resolver *r)
 		r->cfg.resolv_conf);
 	if (err)
 		log_warn("name.servers",
-			 "file=%s why=\"cannot be used (%d): names are asked of "
-			 "the servers that could be read from it, or of this machine\"",
+			 "file=%s why=\"cannot be used (%d): the gateway asks the name servers "
+			 "that it could read from the file, or this machine\"",
 			 r->cfg.resolv_conf, err);
 	/* No name server is given up: see Operation. */
 	(void)evdns_base_set_option(dns->base, "max-timeouts:", "255");

@@ -148,7 +148,8 @@ static void tell(struct rpcbind *r, unsigned which, const char *want)
 		log_info("rpcbind", "netid=%s address=%s", netids[which], *at ? at : "none");
 	else
 		log_warn("rpcbind.failed", "netid=%s address=%s why=\"%s\"", netids[which], at,
-			 client ? "refused: rpcinfo shows whose it is" : "rpcbind does not answer");
+			 client ? "refused: rpcinfo shows who has the registration"
+				: "rpcbind does not answer");
 	if (!done)
 		at[0] = '\0';
 	if (client)

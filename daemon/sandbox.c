@@ -24,8 +24,8 @@
 
 static int complain(const char *what, int error)
 {
-	log_error("sandbox.failed", "what=%s why=\"%s: --no-sandbox goes without\"", what,
-		  strerror(error));
+	log_error("sandbox.failed", "what=%s why=\"%s: --no-sandbox starts without a sandbox\"",
+		  what, strerror(error));
 	return ERR_IO;
 }
 

@@ -368,7 +368,7 @@ static void take_place(struct server *s)
 /* Connections accepted meanwhile from the shared queues drain as at any end. */
 static void retreat(struct server *s)
 {
-	log_info("stop", "why=\"the other one serves\" drain_timeout_s=%u",
+	log_info("stop", "why=\"the other gateway serves\" drain_timeout_s=%u",
 		 s->gw.cfg->drain_timeout_s);
 	s->retreats = true;
 	takeover_give_up(&s->takeover);

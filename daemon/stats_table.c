@@ -27,7 +27,7 @@ const struct figure stats_table_relayed[] = {
 	COUNT(sessions_closed, "Sessions that ended"),
 	COUNT(sessions_refused, "Clients that were not served"),
 	COUNT(sessions_displaced,
-	      "Sessions closed before the client's first call, to make room for others"),
+	      "Sessions closed before the client's first message, to make room for others"),
 	COUNT(calls, "Calls of clients"),
 	COUNT(replies, "Replies to clients"),
 	COUNT(rcalls, "Calls of servers (callbacks)"),

@@ -128,7 +128,7 @@ static int check_listener(int fd)
 	if (peer.uid == 0 || peer.uid == geteuid())
 		return 0;
 	snprintf(why, sizeof(why),
-		 "user %u listens at the control socket: no gateway of this user's", peer.uid);
+		 "user %u listens at the control socket: not the user of this gateway", peer.uid);
 	return complain(why);
 }
 
@@ -140,7 +140,8 @@ static int reach(struct takeover *t, const char *path)
 	int err;
 
 	if (!*path)
-		return complain("the configuration has no control, where the other could be asked");
+		return complain(
+			"the configuration has no control, so the other gateway cannot be reached");
 	snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
 	t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (t->fd < 0)
@@ -161,7 +162,7 @@ int takeover_begin(struct takeover *t, const char *path, struct inherit *in)
 	t->fd = -1;
 	err = reach(t, path);
 	if (err == 1) {
-		log_info("takeover", "why=\"nobody serves: an ordinary start\"");
+		log_info("takeover", "why=\"no gateway serves: an ordinary start\"");
 		return 0;
 	}
 	if (!err) {
@@ -198,7 +199,7 @@ int takeover_end(struct takeover *t)
 	if (err != ERR_CLOSED)
 		return err;
 	/* A gateway that continues has sent a refusal before the end of the connection. */
-	log_info("takeover", "why=\"the other one has ended\"");
+	log_info("takeover", "why=\"the other gateway has ended\"");
 	return 0;
 }
 

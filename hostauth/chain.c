@@ -109,9 +109,9 @@ const char *chain_fault(struct view message)
 		size_t found = elements(certificate, left);
 
 		if (++n > CHAIN_CERTIFICATES)
-			return "more certificates than are taken";
+			return "more certificates than are accepted";
 		if (found > left)
-			return "certificates of more elements than are taken";
+			return "certificates with more DER elements than are accepted";
 		left -= found;
 		if (!vector(&list, 2, &extensions))
 			return NULL;

@@ -141,7 +141,7 @@ static bool feed(struct hostauth *h, const struct hostauth_value *v)
 	}
 	h->tls_in += v->tls.len;
 	if (h->tls_in > most_of(h)) {
-		fail(h, HOSTAUTH_CAUSE_LIMIT, "more TLS octets than are taken");
+		fail(h, HOSTAUTH_CAUSE_LIMIT, "more TLS octets than are accepted");
 		return false;
 	}
 	h->has_hello |= v->kind == HOSTAUTH_TURN;
@@ -310,7 +310,7 @@ enum hostauth_status hostauth_recv(struct hostauth *h, const struct hostauth_in 
 	if (v.sequence != h->values_in || (v.kind == HOSTAUTH_BIND) != in->final)
 		return out_of_turn(h);
 	if (++h->values_in > HOSTAUTH_MAX_VALUES)
-		return fail(h, HOSTAUTH_CAUSE_LIMIT, "more values than are taken");
+		return fail(h, HOSTAUTH_CAUSE_LIMIT, "more values than are accepted");
 	h->octets_in += in->value.len;
 	return note_message(h, in, &v) ? on_value(h, &v) : h->status;
 }

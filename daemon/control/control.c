@@ -281,7 +281,7 @@ static void on_reloaded(struct reload_waiter *w, const struct reload_result *res
 		at += n + (at[n] == '\n');
 	}
 	if (result->is_refused) {
-		fail(c, "the configuration was refused, and all goes on as it was");
+		fail(c, "the configuration was refused, and nothing has changed");
 	} else {
 		say(c, "reload", tell_reload(result));
 		done(c, NULL, NULL);
@@ -430,14 +430,14 @@ static void begin_trace(struct caller *c, enum trace_kind kind)
 	struct trace_want want;
 
 	if (c->tracer) {
-		fail(c, "one at a time: this connection listens already");
+		fail(c, "this connection has a trace or a capture already");
 		return;
 	}
 	if (!fill_tap_want(c, &want))
 		return;
 	c->tracer = tracer_begin(&control_of(c)->tracers, kind, &want, on_tapped, c);
 	if (!c->tracer) {
-		fail(c, "too many listen already, or there is no memory");
+		fail(c, "too many traces and captures, or there is no memory");
 		return;
 	}
 	visitor_hold(&c->v);

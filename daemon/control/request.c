@@ -236,7 +236,7 @@ int request_parse(const char *text, size_t len, struct control_request *out, cha
 		err = bad(why, "no JSON object",
 			  json_tokener_error_desc(json_tokener_get_error(t)));
 	else if (json_tokener_get_parse_end(t) != len)
-		err = bad(why, "there is something behind the object", "");
+		err = bad(why, "there is text after the object", "");
 	else
 		err = take_all(all, out, why);
 	json_object_put(all);

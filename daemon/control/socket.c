@@ -56,9 +56,10 @@ static int clear_path(const char *path, char *why)
 				"another process answers there: stop it, or give each its own path",
 				0);
 	if (err != ECONNREFUSED && err != ENOENT)
-		return complain(why, "whoever listens there cannot be asked", err);
+		return complain(why, "the process that listens there cannot be asked", err);
 	if (unlink(path) < 0 && errno != ENOENT)
-		return complain(why, "what a dead process left cannot be removed", errno);
+		return complain(why, "the socket of a process that has ended cannot be removed",
+				errno);
 	return 0;
 }
 

@@ -212,10 +212,8 @@ static void log_unusable(const struct verbs_dev *dev, int err)
 	if (dev->refused)
 		log_error("verbs.device",
 			  "device=%s cause=%s why=\"without Memory Windows of type 2 a handle is "
-			  "good for "
-			  "every client of a route, and anybody who learns it: if they all trust "
-			  "each "
-			  "other, insecure_handles = \\\"allow\\\"\"",
+			  "valid for every client of a route: if they all trust each other, set "
+			  "insecure_handles = \\\"allow\\\"\"",
 			  dev->name, err_name(err));
 	else
 		log_error("verbs.device", "device=%s cause=%s why=\"cannot be used: %s\"",

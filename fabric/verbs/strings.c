@@ -22,7 +22,7 @@ int strings_completion(enum ibv_wc_status status, bool is_recv, const char **why
 		*why = "a Memory Window could not be bound";
 		return ERR_IO;
 	case IBV_WC_LOC_ACCESS_ERR:
-		*why = "the peer reached for memory it was not offered";
+		*why = "the peer addressed memory that was not exposed to it";
 		return ERR_ACCESS;
 	case IBV_WC_BAD_RESP_ERR:
 		*why = "an unexpected response of the peer's adapter";
@@ -32,7 +32,7 @@ int strings_completion(enum ibv_wc_status status, bool is_recv, const char **why
 			       : "the peer found a request invalid";
 		return is_recv ? ERR_ACCESS : ERR_REMOTE;
 	case IBV_WC_REM_ACCESS_ERR:
-		*why = is_recv ? "the peer reached for memory it was not offered"
+		*why = is_recv ? "the peer addressed memory that was not exposed to it"
 			       : "the peer refused access to its memory";
 		return is_recv ? ERR_ACCESS : ERR_REMOTE;
 	case IBV_WC_REM_OP_ERR:
@@ -122,7 +122,7 @@ int strings_async(int type, const char **why)
 		*why = "the RDMA device failed or was removed";
 		return ERR_IO;
 	default: /* the only class of faults that some devices (rxe) do not report */
-		*why = "the peer reached for memory it was not offered";
+		*why = "the peer addressed memory that was not exposed to it";
 		return ERR_ACCESS;
 	}
 }

@@ -27,7 +27,8 @@ struct bad {
 
 #define INT_RANGE(key, value, low, high)                                                           \
 	key " = " value " is out of range: use " low " to " high "\n"
-#define NOT_PLAIN " has quotes, backslashes or other than printable ASCII: leave them out\n"
+#define NOT_PLAIN                                                                                  \
+	" has quotes, backslashes or characters that are not printable ASCII: leave them out\n"
 #define ON_VERBS "fabric = \"verbs\"; "
 #define NOT_ON_IWARP(key)                                                                          \
 	key " does nothing with fabric \"iwarp\": use it with \"verbs\", or leave it out\n"

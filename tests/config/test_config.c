@@ -322,22 +322,22 @@ static const struct bad top[] = {
 	{"\nworkers = -08;\n" GOOD, "2: numbers do not begin with 0: write 60, not 060\n"},
 	{"workers = 4294967297L;\n" GOOD, "1: " INT_RANGE("workers", "4294967297", "0", "256")},
 	{"memory_limit = \"1T\";\n" GOOD,
-	 "1: memory_limit is no size: write octets as a number, or as text with K, M or G like "
+	 "1: memory_limit is not a size: write octets as a number, or as text with K, M or G like "
 	 "\"4M\"\n"},
 	{"memory_limit = \"\";\n" GOOD,
-	 "1: memory_limit is no size: write octets as a number, or as text with K, M or G like "
+	 "1: memory_limit is not a size: write octets as a number, or as text with K, M or G like "
 	 "\"4M\"\n"},
 	{"memory_limit = \"-5G\";\n" GOOD,
-	 "1: memory_limit is no size: write octets as a number, or as text with K, M or G like "
+	 "1: memory_limit is not a size: write octets as a number, or as text with K, M or G like "
 	 "\"4M\"\n"},
 	{"memory_limit = \"1GB\";\n" GOOD,
-	 "1: memory_limit is no size: write octets as a number, or as text with K, M or G like "
+	 "1: memory_limit is not a size: write octets as a number, or as text with K, M or G like "
 	 "\"4M\"\n"},
 	{"memory_limit = \"99999999999999999999\";\n" GOOD,
-	 "1: memory_limit is no size: write octets as a number, or as text with K, M or G like "
+	 "1: memory_limit is not a size: write octets as a number, or as text with K, M or G like "
 	 "\"4M\"\n"},
 	{"memory_limit = true;\n" GOOD,
-	 "1: memory_limit is no size: write octets as a number, or as text with K, M or G like "
+	 "1: memory_limit is not a size: write octets as a number, or as text with K, M or G like "
 	 "\"4M\"\n"},
 	{"memory_limit = 0;\n" GOOD,
 	 "1: " INT_RANGE("memory_limit", "0", "1048576", "17592186044416")},
@@ -372,13 +372,13 @@ static const struct bad top[] = {
 	{"log = {\nlevels = 1; };\n" GOOD, "2: unknown key \"levels\": known here are level\n"},
 	{"workers = 4;\nmemory_limit = \"127M\";\n" GOOD,
 	 "2: memory_limit is too small for 4 workers, a session of each route and max_payload: use "
-	 "at least \"128M\", or less of the others\n"},
+	 "at least \"128M\", or lower workers, credits, inline or max_payload\n"},
 	{"\nmemory_limit = \"31M\";\n" GOOD,
 	 "2: memory_limit is too small for 1 worker, a session of each route and max_payload: use "
-	 "at least \"32M\", or less of the others\n"},
+	 "at least \"32M\", or lower workers, credits, inline or max_payload\n"},
 	{"\nworkers = 100;\n" GOOD,
 	 "2: memory_limit is too small for 100 workers, a session of each route and max_payload: "
-	 "use at least \"3200M\", or less of the others\n"},
+	 "use at least \"3200M\", or lower workers, credits, inline or max_payload\n"},
 };
 
 #define VERSIONS                                                                                   \
@@ -425,9 +425,8 @@ static const struct bad routes[] = {
 	{"routes = ( {\n" NAME "listen = { address = \"10.0.0.1\"; rpcbind = true; };\n" UP
 	 "}, { name = \"b\";\nlisten = { address = \"0.0.0.0\"; port = 7; rpcbind = true; };\n" UP
 	 "} );",
-	 "6: route \"a\" is told to rpcbind already, which has one address for all of a family: "
-	 "leave "
-	 "one of them out\n"},
+	 "6: route \"a\" has rpcbind already, and rpcbind has one address for each address family: "
+	 "leave one of the two out\n"},
 	{ON("versions = [];"), "4: " VERSIONS},
 	{ON("versions = [1, 3];"), "4: " VERSIONS},
 	{ON("versions = [1, \"2-late\"];"), "4: " VERSIONS},
@@ -472,11 +471,9 @@ static const struct bad routes[] = {
 	{ON("credits = 1;"), "4: version 2 needs 2 credits or more: raise them, or leave out "
 			     "version 2\n"},
 	{ON("versions = [1]; receive_structure = \"1M\";"),
-	 "4: receive_structure is of version 2: let that be spoken, or leave out "
-	 "receive_structure\n"},
+	 "4: receive_structure needs version 2: allow version 2, or leave out receive_structure\n"},
 	{TO("version = 1; receive_structure = 4096;"),
-	 "5: receive_structure is of version 2: let that be spoken, or leave out "
-	 "receive_structure\n"},
+	 "5: receive_structure needs version 2: allow version 2, or leave out receive_structure\n"},
 	{ON("receive_structure = 4097;"),
 	 "4: receive_structure = 4097 is not a multiple of 4096: use 4096 or 8192\n"},
 	{ON("receive_structure = \"9M\";"),
@@ -514,7 +511,8 @@ static const struct bad routes[] = {
 #define TEN "0123456789"
 #define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 #define NO_ADDRESS                                                                                 \
-	"address is no address: write an IPv4 or IPv6 address like \"10.0.0.1\" or \"fd00::1\" "   \
+	"address is not an address: write an IPv4 or IPv6 address like \"10.0.0.1\" or "           \
+	"\"fd00::1\" "                                                                             \
 	"(names are not looked up)\n"
 #define NEEDS_LINK(text)                                                                           \
 	"address is link-local, and every interface has such addresses: add the one meant, like "  \
@@ -567,7 +565,7 @@ static const struct bad addresses[] = {
 	{AT("\"::1                                                                         \""),
 	 "4: " NO_ADDRESS},
 	{FOR("\"[fd00:::1]\""),
-	 "5: address is no address: write an IPv4 or IPv6 address like \"10.0.0.1\" or "
+	 "5: address is not an address: write an IPv4 or IPv6 address like \"10.0.0.1\" or "
 	 "\"fd00::1\"\n"},
 	{AT("\"[fd00::1]:20049\""),
 	 "4: address has \"[fd00::1]:20049\", with a port: write \"[fd00::1]\", and the port by "
@@ -579,8 +577,8 @@ static const struct bad addresses[] = {
 	{FOR("\"[::ffff:7f00:1]\""),
 	 "5: address has \"::ffff:7f00:1\", an IPv4 address in IPv6: write \"127.0.0.1\"\n"},
 	{FOR("\"0.0.0.0\""),
-	 "5: 0.0.0.0 is no host to connect to: give the server's own address\n"},
-	{FOR("\"::\""), "5: :: is no host to connect to: give the server's own address\n"},
+	 "5: 0.0.0.0 is not an address to connect to: give the server's own address\n"},
+	{FOR("\"::\""), "5: :: is not an address to connect to: give the server's own address\n"},
 	{SECOND("a", "address = \"10.0.0.9\";"),
 	 "6: a second route \"a\": give each its own name\n"},
 	{SECOND("b", "address = \"10.0.0.1\";"),
@@ -596,8 +594,8 @@ static const struct bad addresses[] = {
 	{WILD("fd00::1", "fd00:0:0:0::0001"),
 	 "7: route \"a\" listens on fd00::1 port 20049 already: use another address or port\n"},
 	/* Operators' sockets. */
-	{"control = \"run/gw\";\n" GOOD,
-	 "1: control is no absolute path: begin it with a slash, for the service runs elsewhere\n"},
+	{"control = \"run/gw\";\n" GOOD, "1: control is not an absolute path: begin it with a "
+					 "slash, because the service has another working folder\n"},
 	{"control = \"/" HUNDRED "12345678\";\n" GOOD,
 	 "1: control has 109 octets: use 107 at most, as for any socket\n"},
 	{"control = \"/" HUNDRED "1234567\";\n" GOOD,

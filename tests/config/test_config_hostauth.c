@@ -28,19 +28,20 @@ static const struct bad hostauth[] = {
 	{ON_AUTH("mode = \"require\"; psk_file = \"/p\";\ncrl = \"/r\";"),
 	 "6: crl and psk_file exclude each other: leave one of them out\n"},
 	{ON("versions = [1]; hostauth = { mode = \"allow\"; " PEM "};"),
-	 "4: hostauth is of version 2, which this listen does not speak: let it, or use mode = "
-	 "\"off\"\n"},
+	 "4: hostauth needs version 2, which this listen does not speak: allow version 2, or "
+	 "use mode = \"off\"\n"},
 	{ON("versions = [\"2-early\"]; hostauth = { mode = \"require\"; " PEM "};"),
-	 "4: hostauth is of version 2, which this listen does not speak: let it, or use mode = "
-	 "\"off\"\n"},
+	 "4: hostauth needs version 2, which this listen does not speak: allow version 2, or "
+	 "use mode = \"off\"\n"},
 	{TO("version = \"2-early\"; hostauth = { mode = \"require\"; " PEM "};"),
-	 "5: hostauth is of version 2, which this upstream does not speak: let it, or use mode = "
-	 "\"off\"\n"},
+	 "5: hostauth needs version 2, which this upstream does not speak: allow version 2, or "
+	 "use mode = \"off\"\n"},
 	{TO("version = \"1\"; hostauth = { mode = \"require\"; " PEM "};"),
-	 "5: hostauth is of version 2, which this upstream does not speak: let it, or use mode = "
-	 "\"off\"\n"},
+	 "5: hostauth needs version 2, which this upstream does not speak: allow version 2, or "
+	 "use mode = \"off\"\n"},
 	{ON_AUTH("mode = \"off\"; key = \"k.pem\";"),
-	 "5: key is no absolute path: begin it with a slash, for the service runs elsewhere\n"},
+	 "5: key is not an absolute path: begin it with a slash, because the service has another "
+	 "working folder\n"},
 	{ON_AUTH("mode = \"off\"; key = 3;"),
 	 "5: key must be text: write the path of a file in double quotes\n"},
 	{ON_AUTH("mode = \"off\"; ca = \"/a\\\"b\";"), "5: ca" NOT_PLAIN},
@@ -49,27 +50,30 @@ static const struct bad hostauth[] = {
 	{ON_AUTH("mode = \"off\"; names = [ 1 ];"),
 	 "5: names must be text: write each name in double quotes\n"},
 	{ON_AUTH("mode = \"off\"; names = [ \"a\", \"\" ];"),
-	 "5: names has one that is empty, or has blanks: write names as certificates have them\n"},
+	 "5: names has a name that is empty or has blanks: write names as certificates have "
+	 "them\n"},
 	{ON_AUTH("mode = \"off\"; names = [ \"a b\" ];"),
-	 "5: names has one that is empty, or has blanks: write names as certificates have them\n"},
+	 "5: names has a name that is empty or has blanks: write names as certificates have "
+	 "them\n"},
 	{ON_AUTH("mode = \"off\"; timeout = 0;"), "5: " INT_RANGE("timeout", "0", "1", "3600")},
 	{ON_AUTH("mode = \"off\"; warn_days = 3651;"),
 	 "5: " INT_RANGE("warn_days", "3651", "0", "3650")},
 	{ON_AUTH("mode = \"off\"; max_handshakes = 0;"),
 	 "5: " INT_RANGE("max_handshakes", "0", "1", "65536")},
 	{ON_AUTH("mode = \"require\"; " PEM "unneeded_from = [ \"192.0.2.0/33\" ];"),
-	 "5: unneeded_from has \"192.0.2.0/33\", which is no network: write it like "
+	 "5: unneeded_from has \"192.0.2.0/33\", which is not a network: write it like "
 	 "\"192.0.2.0/24\" "
 	 "or \"2001:db8::/32\"\n"},
 	{ON_AUTH("mode = \"require\"; " PEM "unneeded_from = ( \"x\",\n\"10.0.0.0/8\",\n7 );"),
-	 "5: unneeded_from has \"x\", which is no network: write it like \"192.0.2.0/24\" or "
+	 "5: unneeded_from has \"x\", which is not a network: write it like \"192.0.2.0/24\" or "
 	 "\"2001:db8::/32\"\n"
 	 "7: unneeded_from must be text: write each network in double quotes\n"},
 	{ON_AUTH("mode = \"require\"; " PEM "names = ( \"a b\",\n\"c\",\n7 );"),
-	 "5: names has one that is empty, or has blanks: write names as certificates have them\n"
+	 "5: names has a name that is empty or has blanks: write names as certificates have them\n"
 	 "7: names must be text: write each name in double quotes\n"},
 	{ON_AUTH("mode = \"require\"; " PEM "unneeded_from = [ \"192.0.2.0/\" ];"),
-	 "5: unneeded_from has \"192.0.2.0/\", which is no network: write it like \"192.0.2.0/24\" "
+	 "5: unneeded_from has \"192.0.2.0/\", which is not a network: write it like "
+	 "\"192.0.2.0/24\" "
 	 "or "
 	 "\"2001:db8::/32\"\n"},
 	{ON_AUTH("mode = \"require\"; " PEM "unneeded_from = [ \"192.0.2.1/24\" ];"),
@@ -107,12 +111,12 @@ static const struct bad shared[] = {
 	{TWO("", REQUIRE, "", ""),
 	 "5: route \"a\" listens on 10.0.0.1 port 20049 already: use another address or port\n"},
 	{TWO(FOR("\"a.example\""), "", FOR("\"b.example\""), ""),
-	 "1: for goes by names that clients prove: give the listener a hostauth with mode = "
+	 "1: for needs clients that prove their names: give the listener a hostauth with mode = "
 	 "\"require\", or leave it out\n"
-	 "4: for goes by names that clients prove: give the listener a hostauth with mode = "
+	 "4: for needs clients that prove their names: give the listener a hostauth with mode = "
 	 "\"require\", or leave it out\n"},
 	{TWO(FOR("\"a.example\""), "hostauth = { mode = \"allow\"; " PEM "};", "", ""),
-	 "1: for goes by names that clients prove: give the listener a hostauth with mode = "
+	 "1: for needs clients that prove their names: give the listener a hostauth with mode = "
 	 "\"require\", or leave it out\n"},
 	{TWO(FOR("\"a.example\""), REQUIRE, FOR("\"A.Example\""), ""),
 	 TAKEN("A.Example", "a.example")},
@@ -124,9 +128,8 @@ static const struct bad shared[] = {
 	 TAKEN("*.example", "*.example")},
 	{TWO(FOR("\"nfs://a/\""), REQUIRE, FOR("\"nfs://a/\""), ""), TAKEN("nfs://a/", "nfs://a/")},
 	{TWO(FOR("\"a.example\""), REQUIRE, FOR("\"b.example\""), "credits = 7; "),
-	 "5: listen differs from that of route \"a\", whose listener it shares: say the same, or "
-	 "no "
-	 "more than fabric, address and port\n"},
+	 "5: listen differs from that of route \"a\", whose listener it shares: repeat that "
+	 "listen, or give fabric, address and port alone\n"},
 	{TWO(FOR("\"a.b\""), REQUIRE_OF("\"*.example\""), FOR("\"a.example\""), ""),
 	 "1: for has \"a.b\", which names of the listener's hostauth does not let in: add it "
 	 "there, or leave it out here\n"},
@@ -139,9 +142,8 @@ static const struct bad shared[] = {
 	 "psk_file\n"},
 	{"routes = ( { name = \"a\"; " FOR("\"a.b\"") LISTEN_ON(REQUIRE) UP
 	 "}, { name = \"b\";" LISTEN UP "}, { name = \"c\";" LISTEN UP "} );\n",
-	 "5: route \"b\" on the same listener has no for either: one route at most is for all "
-	 "other "
-	 "names\n"},
+	 "5: route \"b\" on the same listener has no for either: at most one route of a listener "
+	 "serves all other names\n"},
 };
 
 /* Names of "source", in line 4 of a route whose "for" and listener stand in 2 and 3. */
@@ -152,7 +154,7 @@ static const struct bad shared[] = {
 
 static const struct bad sources[] = {
 	{NAMED("", "", FROM("a.example")),
-	 "4: source goes by names that clients prove: give the listener a hostauth with mode = "
+	 "4: source needs clients that prove their names: give the listener a hostauth with mode = "
 	 "\"require\", or leave them out\n"},
 	{NAMED("", REQUIRE, FROM("a.*.example")),
 	 "4: source has \"a.*.example\", which matches nothing: a wildcard stands for the whole "
@@ -167,8 +169,8 @@ static const struct bad sources[] = {
 	 "4: source has \"b.example\", which for of this route does not let in: add it there, or "
 	 "leave it out here\n"},
 	{NAMED("", REQUIRE, FROM("a.example") " side_ports = ( 111 );"),
-	 "4: side_ports are carried by the kernel, to which clients prove no name: give a source "
-	 "of networks alone, or leave them out\n"},
+	 "4: side_ports are carried by the kernel, which does not know names of clients: give a "
+	 "source without name, or leave side_ports out\n"},
 };
 
 static void test_source_errors(void **state)

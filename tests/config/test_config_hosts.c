@@ -13,7 +13,7 @@
 	    "\", which is neither an address nor a name: write an address like \"10.0.0.1\" or "   \
 	    "\"fd00::1\", or a name like \"filer.example.net\"\n"
 #define NO_ADDRESS(key)                                                                            \
-	key " is no address: write an IPv4 or IPv6 address like \"10.0.0.1\" or \"fd00::1\" "      \
+	key " is not an address: write an IPv4 or IPv6 address like \"10.0.0.1\" or \"fd00::1\" "  \
 	    "(names are not looked up)\n"
 #define WITH_PORT(key, host, port)                                                                 \
 	key " has \"" host ":" port "\", with a port: write \"" host                               \
@@ -25,14 +25,14 @@
 	"\"NAME\"; beside clients or in their place\n"
 
 #define ZEROS                                                                                      \
-	"source has an address of zeros, which is none to connect from: give one of this "         \
-	"machine's\n"
+	"source has an address of zeros, from which nothing connects: give an address of "         \
+	"this machine\n"
 
 static const struct bad hosts[] = {
 	{UPSTREAM("port = 1;"), "4: address is missing: give it, or addresses\n"},
 	{UPSTREAM("address = \"10.0.0.2\";\naddresses = [ \"10.0.0.3\" ];"),
 	 "6: upstream has address and addresses: leave one of them out\n"},
-	{UPSTREAM("addresses = [];"), "5: addresses has none: give at least one\n"},
+	{UPSTREAM("addresses = [];"), "5: addresses is empty: give at least one\n"},
 	{UPSTREAM("addresses = \"10.0.0.2\";"),
 	 "5: addresses must be a list: write [\"10.0.0.1\", \"filer.example.net\", ...]\n"},
 	{UPSTREAM("addresses = ( \"10.0.0.2\",\n7 );"),
@@ -65,7 +65,7 @@ static const struct bad hosts[] = {
 	 "5: " WITH_PORT("addresses", "10.0.0.1", "7")},
 	{UPSTREAM("address = \"filer:nfs\";"), "5: " NEITHER("address", "filer:nfs")},
 	{UPSTREAM("address = \"[::1\";"),
-	 "5: address is no address: write an IPv4 or IPv6 address like \"10.0.0.1\" or "
+	 "5: address is not an address: write an IPv4 or IPv6 address like \"10.0.0.1\" or "
 	 "\"fd00::1\"\n"},
 	{UPSTREAM("address = \"filer.7\";"), "5: " NEITHER("address", "filer.7")},
 	{UPSTREAM("addresses = [ \"fe80::1\" ];"),
@@ -73,7 +73,7 @@ static const struct bad hosts[] = {
 	 "like \"fe80::1%eth0\"\n"},
 	/* One by one. */
 	{UPSTREAM("addresses = [ \"10.0.0.2\",\n\"10.0.0.1\",\n\"0.0.0.0\" ];"),
-	 "7: 0.0.0.0 is no host to connect to: give the server's own address\n"
+	 "7: 0.0.0.0 is not an address to connect to: give the server's own address\n"
 	 "5: route \"a\" leads to its own listener, by 10.0.0.1 port 20049: give the server's "
 	 "address\n"},
 	{UPSTREAM("addresses = ( \"a b\",\n7,\n\"c\",\n\"C\" );"),
@@ -90,16 +90,18 @@ static const struct bad hosts[] = {
 	 "own\n6: source has IPv4 addresses, and fd00::3 is of the other family: give addresses "
 	 "of its own\n"},
 	{UPSTREAM("addresses = ( \"a b\",\n\"0.0.0.0\",\n\"::\" );"),
-	 "5: " NEITHER("addresses",
-		       "a b") "6: 0.0.0.0 is no host to connect to: give the server's own address\n"
-			      "7: :: is no host to connect to: give the server's own address\n"},
+	 "5: " NEITHER(
+		 "addresses",
+		 "a b") "6: 0.0.0.0 is not an address to connect to: give the server's own "
+			"address\n"
+			"7: :: is not an address to connect to: give the server's own address\n"},
 	/* From where to connect. */
 	{TO("source = \"192.0.2.0/24\";"),
 	 "5: source is a network: give one address, or say which clients have its addresses: "
 	 "source = ( { "
 	 "clients = \"192.0.2.0/24\"; addresses = \"198.51.100.0/24\"; } );\n"},
 	{TO("source = \"10.0.0.300\";"),
-	 "5: source has \"10.0.0.300\", which is no network: write it like "
+	 "5: source has \"10.0.0.300\", which is not a network: write it like "
 	 "\"192.0.2.0/24\" or \"2001:db8::/32\"\n"},
 	{TO("source = \"::1\";"),
 	 "5: source has IPv6 addresses, and 10.0.0.2 is of the other family: give "
@@ -121,11 +123,11 @@ static const struct bad hosts[] = {
 	{TO("source = ( { name = 7; addresses = \"10.0.0.7\"; } );"),
 	 "5: name must be text: write each name in double quotes\n"},
 	{TO("source = ( { name = \"a b\"; addresses = \"10.0.0.7\"; } );"),
-	 "5: name has one that is empty, or has blanks: write names as certificates have them\n"},
+	 "5: name has a name that is empty or has blanks: write names as certificates have them\n"},
 	{TO("source = ( { name = \"a\"; addresses = \"10.0.0.0/28\"; } );"),
-	 "5: addresses are a network, and clients that have the name come from anywhere: say from "
-	 "which network, or give one address\n"
-	 "5: source goes by names that clients prove: give the listener a hostauth with mode = "
+	 "5: addresses are a network, and clients with the name may come from any address: add "
+	 "clients, or give one address\n"
+	 "5: source needs clients that prove their names: give the listener a hostauth with mode = "
 	 "\"require\", or leave them out\n"},
 	{TO("source = ( { clients = \"192.0.2.0/24\"; addresses = \"10.0.0.0/25\"; } );"),
 	 "5: addresses are fewer than clients: give as large a network, or one address for all of "

@@ -10,7 +10,7 @@
 
 #define OWN "source = ( { clients = \"192.0.2.0/24\"; addresses = \"10.1.7.0/24\"; } ); "
 #define NO_PORT                                                                                    \
-	"side_ports has an item that is no port: use 1 to 65535, or text like \"4045-4046\"\n"
+	"side_ports has an item that is not a port: use 1 to 65535, or text like \"4045-4046\"\n"
 #define ONE_FOR_MANY                                                                               \
 	"side_ports need an address for each client, and source has one for many: the server "     \
 	"could not tell their locks apart\n"
@@ -34,8 +34,8 @@ static const struct bad side[] = {
 	{TO(OWN "side_ports = ( 111, \"20000-30000\" );"),
 	 "5: side_ports have port 20049, where the gateway itself listens: leave it out\n"},
 	{TO("side_ports = ( 111 );"),
-	 "5: side_ports need a source: behind one address the server cannot tell two clients' "
-	 "locks apart, nor can its callbacks find them\n"},
+	 "5: side_ports need a source: if all clients have one address, the server cannot tell "
+	 "their locks apart, and its callbacks cannot reach the right client\n"},
 	{TO("source = \"10.0.0.7\"; side_ports = ( 111 );"), "5: " ONE_FOR_MANY},
 	{TO("source = ( { clients = \"192.0.2.0/31\"; addresses = \"10.0.0.7\"; } ); "
 	    "side_ports = ( 111 );"),
@@ -47,8 +47,8 @@ static const struct bad side[] = {
 	 "ones: give them others\n"},
 	{ROUTE(NAME "listen = { address = \"::\"; };\n"
 		    "upstream = { address = \"10.0.0.2\";\n" OWN "side_ports = ( 111 ); };\n"),
-	 "5: side_ports go by the address that clients mount, and the listener has all: give "
-	 "listen the address of its own that leads to this server\n"},
+	 "5: side_ports need a listener with one address, and this one listens on all: give listen "
+	 "an address that leads to this server alone\n"},
 	{ROUTE(NAME "listen = { address = \"::1\"; };\n"
 		    "upstream = { address = \"10.0.0.2\";\n" OWN "side_ports = ( 111 ); };\n"),
 	 "5: side_ports are carried from IPv4 to IPv4, or IPv6 to IPv6: listen on an address of "
@@ -69,13 +69,14 @@ static const struct bad side[] = {
 	 "upstream = { address = \"10.0.0.3\";\n" OWN "side_ports = ( 111 ); }; } );",
 	 "8: route \"a\" has side_ports at the same address, with another server, source, clients "
 	 "or "
-	 "ports: one address has one rpcbind, so say the same, or listen elsewhere\n"},
+	 "ports: one address has one rpcbind, so give both routes the same, or listen on another "
+	 "address\n"},
 	{"routes = ( {\n" NAME LISTEN "upstream = { address = \"10.0.0.2\";\n" OWN
 	 "side_ports = ( 111 ); }; }, { name = \"b\";\n"
 	 "listen = { address = \"10.0.0.9\"; };\n"
 	 "upstream = { address = \"10.0.0.2\";\n" OWN "side_ports = ( 111 ); }; } );",
-	 "8: route \"a\" has the same server and the same source addresses: its callbacks could be "
-	 "for either: give one of the two routes other addresses\n"},
+	 "8: route \"a\" has the same server and the same source addresses: the server's callbacks "
+	 "could be for either: give one of the two routes other addresses\n"},
 };
 
 static void test_refused(void **state)

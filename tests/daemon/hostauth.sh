@@ -467,7 +467,7 @@ case_tools() {
     says 'host authentication: the peer refused: tlsv1 alert unknown ca'
     chmod 644 "$DIR/A.key"
     expect_exit 2 "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20051" --version 2 --op null "${mine[@]}"
-    says 'A.key: others than its owner may read or write it: chmod 600'
+    says 'A.key: users other than its owner may read or write it: chmod 600'
     expect_exit 2 "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20051" --version 1 --op null "${mine[@]}"
     says 'version 2 alone has host authentication'
     expect_exit 2 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --hostauth-cert x

@@ -229,7 +229,7 @@ static void what_cannot_be_used_is_told_with_its_place(void **state)
 	chmod(path_of("key"), 0640);
 	is_told("gw.conf:4: key ");
 	chmod(path_of("key"), 0640);
-	is_told("/key\": others than its owner may read or write it: chmod 600");
+	is_told("/key\": users other than its owner may read or write it: chmod 600");
 	chmod(path_of("psk"), 0604);
 	is_told("gw.conf:9: psk_file ");
 	write_file("psk", "x:00\n", 5, 0600);
@@ -274,7 +274,7 @@ static void the_checker_looks_at_the_time(void **state)
 	assert_said("gw.conf:3: certificate ");
 	assert_said("it expired at 2126-01-01T00:00:00Z: renew it, then send SIGHUP\n");
 	assert_int_equal(check(end_of_expired), ERR_CONFIG);
-	assert_said("it is valid from 2026-01-01T00:00:00Z on: look at this machine's clock");
+	assert_said("it is valid from 2026-01-01T00:00:00Z on: check this machine's clock");
 	/* The gateway starts all the same: other routes have theirs. */
 	put("cert", "expired.pem");
 	put("key", "expired.pem");

@@ -135,7 +135,7 @@ static void chains_are_counted(void **state)
 	m = certificates(message, CHAIN_CERTIFICATES, one, sizeof(one));
 	assert_null(chain_fault(m));
 	m = certificates(message, CHAIN_CERTIFICATES + 1, one, sizeof(one));
-	assert_string_equal(chain_fault(m), "more certificates than are taken");
+	assert_string_equal(chain_fault(m), "more certificates than are accepted");
 	message[0] = 8; /* another message */
 	assert_null(chain_fault(m));
 	/* Names of no octets: as many as may be; one more, in one certificate or in two. */
@@ -150,12 +150,14 @@ static void chains_are_counted(void **state)
 		if (n < CHAIN_ELEMENTS)
 			assert_null(fault);
 		else
-			assert_string_equal(fault, "certificates of more elements than are taken");
+			assert_string_equal(
+				fault, "certificates with more DER elements than are accepted");
 	}
 	names[2] = (uint8_t)(CHAIN_ELEMENTS >> 8);
 	names[3] = 0;
 	m = certificates(message, 2, names, 4 + CHAIN_ELEMENTS);
-	assert_string_equal(chain_fault(m), "certificates of more elements than are taken");
+	assert_string_equal(chain_fault(m),
+			    "certificates with more DER elements than are accepted");
 	m = certificates(message, 10, nested, sizeof(nested));
 	assert_null(chain_fault(m));
 	m = certificates(message, 10, endless, sizeof(endless));
@@ -166,7 +168,8 @@ static void chains_are_counted(void **state)
 		deep[i + 1] = (uint8_t)(sizeof(deep) - i - 2);
 	}
 	m = certificates(message, 1, deep, sizeof(deep));
-	assert_string_equal(chain_fault(m), "certificates of more elements than are taken");
+	assert_string_equal(chain_fault(m),
+			    "certificates with more DER elements than are accepted");
 	/* A message that is cut off, or claims to be longer, is never read beyond its end (the
 	 * sanitizers check that). */
 	m = certificates(message, 3, nested, sizeof(nested));
@@ -219,7 +222,7 @@ static void long_chains_are_refused_before_they_are_looked_at(void **state)
 			pair_run(end);
 			if (more) {
 				pair_expect(&end[1 - role], HOSTAUTH_CAUSE_LIMIT,
-					    "more certificates than are taken");
+					    "more certificates than are accepted");
 				pair_expect(&end[role], HOSTAUTH_CAUSE_PEER, "a limit of its own");
 			} else {
 				assert_int_equal(hostauth_status(end[1 - role].h), HOSTAUTH_DONE);
@@ -267,7 +270,7 @@ static void a_clienthello_without_end_is_refused(void **state)
 		if (hostauth_status(end[1].h) == HOSTAUTH_GOING)
 			skip_answer(end[1].h);
 	}
-	pair_expect(&end[1], HOSTAUTH_CAUSE_LIMIT, "more TLS octets than are taken");
+	pair_expect(&end[1], HOSTAUTH_CAUSE_LIMIT, "more TLS octets than are accepted");
 	assert_int_equal(n, HOSTAUTH_MAX_HELLO / 996 + 1);
 	pair_end(end);
 }

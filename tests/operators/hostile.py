@@ -200,11 +200,11 @@ def listeners():
             s.sendall(b'{"do":"%s"}\n' % do)
             said = s.recv(65536)
         s.sendall(b'{"do":"%s"}\n' % do)
-        assert b"one at a time" in s.recv(65536)
+        assert b"a trace or a capture already" in s.recv(65536)
         idle.append(s)
     with client.unix(CONTROL) as s:
         s.sendall(b'{"do":"trace"}\n')
-        assert b"too many listen already" in s.recv(65536)
+        assert b"too many traces and captures" in s.recv(65536)
     time.sleep(1)
     served()
     idle[1].setblocking(False)

@@ -246,9 +246,9 @@ for words in (b"hello\n", b"[1]\n", b"{\"status\":{}}\n", b"{\"error\":\"no\\u00
     pids+=("$!")
     wait_for 10 test -S "$CTL" || fail "no impostor"
     gwctl 3 status
-    says 'no rpcrdma-gw'
+    says 'not rpcrdma-gw'
     gwctl 3 status
-    says 'no rpcrdma-gw'
+    says 'not rpcrdma-gw'
     gwctl 3 status
     says 'the answer has no end'
     gwctl 1 status
@@ -492,7 +492,7 @@ case_reload_removes() {
 reload_refused() {
     local words
     refused '{"do":"reload"}'
-    says 'error: the configuration was refused, and all goes on as it was'
+    says 'error: the configuration was refused, and nothing has changed'
     for words in "$@"; do says "$words"; done
     : >"$LOG"
     kill -HUP "$PID"
@@ -926,7 +926,7 @@ case_trace() {
         wait_for 20 eval '[ "$(grep -c "do=trace" "$LOG")" -eq '"$((3 + i))"' ]' || fail "number $i does not trace"
     done
     gwctl 1 trace --count 1
-    says 'too many listen already'
+    says 'too many traces and captures'
     kill -KILL "$pid"
     wait "$pid" 2>/dev/null
     wait_for 20 eval '"$BIN/rpcrdma-gwctl" -s "$CTL" trace --count 1 >"$DIR/out" 2>&1' || fail "no place comes free"
@@ -945,7 +945,7 @@ case_tail() {
     start teller python3 "$HERE/client.py" teller "$CTL" 0
     wait_for 20 grep -qs listening "$DIR/teller" || fail "nobody is there"
     gwctl 0 --json trace --time 1us
-    says 'there was more than could be told'
+    says 'more records than could be read'
 }
 
 # A screen of its own, and the terminal as it was; or a page.

@@ -167,7 +167,7 @@ static void nothing_moves_the_terminal(void **state)
 	(void)state;
 	refuse_line("\033[2J\a", "no such command: ?[2J?");
 	refuse_line("--\033]0;x status", "no such option: --?]0;x");
-	refuse_line("kill \033c", "no number of a session: ?c");
+	refuse_line("kill \033c", "not the number of a session: ?c");
 	refuse_line("status \tnow\xff", "unexpected: ?now?");
 }
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034 # what lab.sh looks at
 # SPDX-License-Identifier: BSD-2-Clause
 # deploy/ha: two gateways, each in a network namespace of its own, and keepalived between them. Under a kernel mount's
-# verified load the gateway that has the address is killed, drained, or loses its keepalived; each time the other one serves.
+# verified load the gateway that has the address is killed, drained, or loses its keepalived; each time the other gateway serves.
 #
 #     client --- 10.77.0.10, on ha-1 (10.77.0.11) or ha-2 (10.77.0.12) --- filer
 #

@@ -15,7 +15,7 @@
 
 enum { PATIENCE_S = 30, LINE_FIRST = 4096 };
 
-static const char stranger[] = "what answers there is no rpcrdma-gw";
+static const char stranger[] = "the process that answers there is not rpcrdma-gw";
 
 static int no_gateway(const struct ctl_options *o, char *why, const char *what)
 {

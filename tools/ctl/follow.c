@@ -106,7 +106,8 @@ static int run(struct follow *f, ask_line *told, char *why)
 	}
 	ask_close(&link);
 	if (status == ASK_DONE && !f->is_over && f->has_more)
-		fprintf(stderr, "rpcrdma-gwctl: there was more than could be told in %d s\n",
+		fprintf(stderr,
+			"rpcrdma-gwctl: there were more records than could be read in %d s\n",
 			TAIL_S);
 	if (status != ASK_DONE || !f->why)
 		return status;

@@ -107,19 +107,22 @@ static int take_value(int opt, const char *value, struct ctl_options *o, char *w
 	case OPT_SESSION:
 		return parse_session(value, &o->session)
 			       ? 0
-			       : bad(why, "no number of a session", value);
+			       : bad(why, "not the number of a session", value);
 	case OPT_SLOW:
 		return parse_time(value, &o->rpcs.slow_ns)
 			       ? 0
-			       : bad(why, "no time, as 50ms, 200us or 1.5s", value);
+			       : bad(why, "not a time: write it like 50ms, 200us or 1.5s", value);
 	case OPT_TIME:
 	case OPT_INTERVAL:
-		return parse_time(value, &o->time_ns) ? 0
-						      : bad(why, "no time, as 30s or 5m", value);
+		return parse_time(value, &o->time_ns)
+			       ? 0
+			       : bad(why, "not a time: write it like 30s or 5m", value);
 	case OPT_COUNT:
 		return parse_session(value, &o->count) ? 0 : bad(why, "no number", value);
 	default:
-		return parse_size(value, &o->size) ? 0 : bad(why, "no size, as 10M", value);
+		return parse_size(value, &o->size)
+			       ? 0
+			       : bad(why, "not a size: write it like 10M", value);
 	}
 }
 
@@ -231,7 +234,7 @@ static int parse_words(char **words, int n, struct ctl_options *o, char *why)
 		if (i >= n)
 			return bad(why, "which session? Give its number, see sessions", "");
 		if (!parse_session(words[i], &o->session))
-			return bad(why, "no number of a session", words[i]);
+			return bad(why, "not the number of a session", words[i]);
 		return i + 1;
 	case CONTROL_DRAIN:
 		if (n > 0 && !parse_session(words[0], &o->session)) {

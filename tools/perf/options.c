@@ -357,9 +357,9 @@ static int finish_client(struct raw *r)
 		return fail(r, "--op %s is needed%s%s", "null, echo, read or write",
 			    r->op ? ", not " : "", r->op ? r->op : "");
 	if (!c->reply_chunk && r->versions != LEG_V2)
-		return fail(r, "--no-reply-chunk: only version 2 can do without");
+		return fail(r, "--no-reply-chunk: only version 2 works without a Reply chunk");
 	if (c->call_chunk && r->versions != LEG_V2)
-		return fail(r, "--call-chunk: version %s has nothing else for long calls",
+		return fail(r, "--call-chunk: version %s always sends long calls as a Call chunk",
 			    r->versions == LEG_V1 ? "1" : "2-early");
 	n = perf_sizes_parse(c->op == PERF_NULL ? "0" : r->sizes, (uint32_t)r->inline_bytes,
 			     r->o->sizes);
