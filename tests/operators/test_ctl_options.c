@@ -98,10 +98,10 @@ static void mistakes(void **state)
 	refuse_line("status now", "unexpected: now");
 	refuse_line("kill", "which session?");
 	refuse_line("kill session", "which session?");
-	refuse_line("kill 0", "no number");
-	refuse_line("kill -- -1", "no number");
-	refuse_line("kill 1x", "no number");
-	refuse_line("kill 99999999999999999999", "no number");
+	refuse_line("kill 0", "not the number of a session");
+	refuse_line("kill -- -1", "not the number of a session");
+	refuse_line("kill 1x", "not the number of a session");
+	refuse_line("kill 99999999999999999999", "not the number of a session");
 	refuse_line("show 1 2", "unexpected: 2");
 	refuse_line("drain one --route two", "given twice: one");
 	refuse_line("routes --client 10.0.0.1", "are for sessions");
@@ -146,10 +146,10 @@ static void what_follows(void **state)
 	accept_line("top --once --interval 5", CONTROL_SESSIONS);
 	assert_true(o.is_top && o.once);
 	assert_int_equal(o.time_ns, 5000000000);
-	refuse_line("trace --slow fast", "no time");
-	refuse_line("trace --slow 0", "no time");
-	refuse_line("trace --slow -5ms", "no time");
-	refuse_line("trace --slow 1e300s", "no time");
+	refuse_line("trace --slow fast", "not a time");
+	refuse_line("trace --slow 0", "not a time");
+	refuse_line("trace --slow -5ms", "not a time");
+	refuse_line("trace --slow 1e300s", "not a time");
 	refuse_line("trace --program nfs7", "a number will do: nfs7");
 	refuse_line("trace --program mount --procedure read", "a number will do: read");
 	refuse_line("trace --program 4294967296", "a number will do");
@@ -157,7 +157,7 @@ static void what_follows(void **state)
 	refuse_line("trace seven", "unexpected: seven");
 	refuse_line("capture", "which file?");
 	refuse_line("capture /x --json", "never JSON");
-	refuse_line("capture /x --size 1T", "no size");
+	refuse_line("capture /x --size 1T", "not a size");
 	refuse_line("drain --session 7", "another command");
 	refuse_line("status --once", "another command");
 }
