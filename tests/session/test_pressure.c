@@ -6,6 +6,7 @@
 #include "tests/cmocka_all.h"
 
 #include "base/log.h"
+#include "proxy/snapshot.h"
 #include "tests/session/inside.h"
 #include "tests/session/world.h"
 
@@ -58,6 +59,8 @@ static struct peer_spec spec_big(struct rng *r, const struct world *world,
 
 static void check_all(unsigned calls)
 {
+	struct snapshot l = {.kind = LOOK_MEMORY};
+
 	for (unsigned i = 0; i < w.s.pairs; i++) {
 		struct world_pair *p = &w.pairs[i];
 
@@ -67,6 +70,8 @@ static void check_all(unsigned calls)
 	}
 	assert_true(world_arena(&w)->peak <= 32 << 20);
 	assert_true(proxy_counters(w.proxy)->budget_waits > 0);
+	assert_false(proxy_snapshot(w.proxy, &l, memnet_now(w.net)));
+	assert_true(l.memory.waits > 0);
 }
 
 static void everything_completes_within_the_budget(void **state)
