@@ -28,6 +28,12 @@
 		.name = (text), .kind = KEY_WORD, .offset = offsetof(type, member),                \
 		.size = sizeof(((type *)NULL)->member), .words = (list), .nwords = (count)         \
 	}
+#define HOP(text, type, member)                                                                    \
+	{                                                                                          \
+		.name = (text), .kind = KEY_HOP, .offset = offsetof(type, member),                 \
+		.size = sizeof(((type *)NULL)->member), .words = config_hop_words,                 \
+		.nwords = CONFIG_HOP_WORDS                                                         \
+	}
 #define REQUIRED(text, which, type, member)                                                        \
 	{                                                                                          \
 		.name = (text), .kind = (which), .offset = offsetof(type, member),                 \
@@ -78,7 +84,7 @@ static const struct key listen_keys[] = {
 	OTHER("clients", KEY_NETS, struct config_end, clients),
 	OTHER("rpcbind", KEY_BOOL, struct config_end, rpcbind),
 	OTHER("versions", KEY_VERSIONS, struct config_end, versions),
-	WORD("hop", struct config_end, hop, config_hop_words, CONFIG_HOP_WORDS),
+	HOP("hop", struct config_end, hop),
 	BYTES("inline", struct config_end, inline_bytes, KIB(1), KIB(64), KIB(1)),
 	BYTES("receive_structure", struct config_end, bulk_bytes, 0, MIB(8), KIB(4)),
 	NUMBER("credits", struct config_end, credits, 1, 4096),
@@ -106,7 +112,7 @@ static const struct key upstream_keys[] = {
 	OTHER("source", KEY_SOURCES, struct config_end, sources),
 	OTHER("side_ports", KEY_PORTS, struct config_end, side_ports),
 	OTHER("version", KEY_VERSION, struct config_end, versions),
-	WORD("hop", struct config_end, hop, config_hop_words, CONFIG_HOP_WORDS),
+	HOP("hop", struct config_end, hop),
 	BYTES("inline", struct config_end, inline_bytes, KIB(1), KIB(64), KIB(1)),
 	BYTES("receive_structure", struct config_end, bulk_bytes, 0, MIB(8), KIB(4)),
 	NUMBER("credits", struct config_end, credits, 1, 4096),

@@ -24,6 +24,7 @@ enum key_kind {
 	KEY_VERSION,  /* uint8_t mask, as "auto", "1", "2" or "2-early" */
 	KEY_LEVEL,    /* enum log_level */
 	KEY_WORD,     /* an enum, as one of .words, in the order of the enum */
+	KEY_HOP,      /* as KEY_WORD, of a struct config_end: "far" has defaults of its own */
 	KEY_FILE,     /* struct config_file: the absolute path of a file */
 	KEY_NAMES,    /* struct config_names, as a list of text */
 	KEY_NETS,     /* struct config_nets, as a list of text like "192.0.2.0/24" */
@@ -58,6 +59,10 @@ struct key_table {
 
 extern const struct key_table config_keys, config_route_keys, config_listen_keys,
 	config_upstream_keys;
+
+/** Default values of an end with hop = "far" and without receive_structure: the data of a WRITE of
+ * 1 MiB travel in its messages. */
+enum { CONFIG_FAR_INLINE = 65536, CONFIG_FAR_CREDITS = 256 };
 
 /** Default values: fields keep them if the file has no setting. */
 extern const struct config config_defaults;

@@ -129,6 +129,7 @@ static void print_value(const struct key *key, const void *field, FILE *out)
 		fprintf(out, "\"%s\"", level_names[*(const enum log_level *)field]);
 		break;
 	case KEY_WORD:
+	case KEY_HOP:
 		fprintf(out, "\"%s\"", key->words[*(const unsigned *)field]);
 		break;
 	case KEY_FILE:

@@ -6,6 +6,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/list.h"
+
 static void store(const struct key *key, void *field, uint64_t value)
 {
 	if (key->size == sizeof(uint16_t))
@@ -244,6 +247,26 @@ static void read_word(struct reader *r, const config_setting_t *s, const struct 
 	reader_error(r, reader_line(s), "there is no such %s: use %s", key->name, words);
 }
 
+/*
+ * A call over a far hop travels with its data if messages are large and credits many. With
+ * receive_structure the data have Receives of their own, and each takes memory for the
+ * connection's life.
+ */
+static void read_hop(struct reader *r, const config_setting_t *s, const struct key *key,
+		     void *field)
+{
+	struct config_end *end = container_of(field, struct config_end, hop);
+	const config_setting_t *group = config_setting_parent(s);
+
+	read_word(r, s, key, field);
+	if (end->hop != CONFIG_HOP_FAR || config_setting_get_member(group, "receive_structure"))
+		return;
+	if (!config_setting_get_member(group, "inline"))
+		end->inline_bytes = CONFIG_FAR_INLINE;
+	if (!config_setting_get_member(group, "credits"))
+		end->credits = CONFIG_FAR_CREDITS;
+}
+
 static void read_file(struct reader *r, const config_setting_t *s, const struct key *key,
 		      void *field)
 {
@@ -322,7 +345,7 @@ static read_fn *const readers[KEY_KINDS] = {
 	[KEY_WORD] = read_word,		[KEY_GROUP] = read_group,     [KEY_ROUTES] = read_routes,
 	[KEY_FILE] = read_file,		[KEY_NAMES] = read_names,     [KEY_NETS] = reader_nets,
 	[KEY_SOURCES] = reader_sources, [KEY_PORTS] = reader_ports,   [KEY_HOST] = reader_host,
-	[KEY_HOSTS] = reader_hosts,
+	[KEY_HOSTS] = reader_hosts,	[KEY_HOP] = read_hop,
 };
 
 static const struct key *find_key(const struct key_table *table, const char *name)
