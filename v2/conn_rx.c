@@ -570,7 +570,6 @@ static recv_fn *recv_of(uint32_t htype)
 		[V2_GRANT] = recv_grant,
 		[V2_CONNPROP_MIDDLE] = recv_properties,
 		[V2_CONNPROP_FINAL] = recv_properties,
-		[V2_REPLY_INLINE] = recv_message,
 	};
 	static recv_fn *const rtr_types[] = {
 		[V2_RTR_REQUEST - RTR_HEADER_TYPES] = recv_rtr_transmit,
@@ -581,7 +580,7 @@ static recv_fn *recv_of(uint32_t htype)
 
 	if (htype >= RTR_HEADER_TYPES)
 		return rtr_types[htype - RTR_HEADER_TYPES];
-	return types[htype] ? types[htype] : recv_message;
+	return htype < sizeof(types) / sizeof(types[0]) ? types[htype] : recv_message;
 }
 
 static __attribute__((noinline)) int recv_rtr(struct v2_conn *c, const struct v2_type *type,

@@ -8,8 +8,8 @@
 /**
  * types - the table of header types of version 2 (section 6.1)
  *
- * A type is a row here with its codec and when it may come, a file with these functions, and a row in conn_rx.c with what
- * processes it.
+ * A type is a number in header.h, and a row here with its codec and when it may come. A type that carries no Call or Reply also
+ * has a row in conn_rx.c with the function that processes it.
  */
 
 struct v2_hdr;
