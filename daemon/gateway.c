@@ -338,7 +338,7 @@ static int map_servers(struct gateway *gw, unsigned slot, const char *file)
 
 	if (err)
 		return err;
-	listen->servers = was ? servers_hold(was) : servers_new(&cfg, gw->bell);
+	listen->servers = was ? servers_hold(was) : servers_new(&cfg, gw->changes);
 	gw->routes[slot].servers = listen->servers;
 	gw->routes[slot].several = cfg.nhosts > 1 || !cfg.hosts[0].addr.len;
 	gw->routes[slot].probe_interval = listen->from->upstream.probe_interval_s * NSEC_PER_SEC;
@@ -523,9 +523,9 @@ static int make_tables(struct gateway *gw)
 	gw->listens = mem_zalloc(gw->nslots * sizeof(*gw->listens));
 	gw->doors = mem_zalloc(gw->nslots * sizeof(*gw->doors));
 	gw->fabrics = mem_zalloc(2 * gw->nroutes * sizeof(*gw->fabrics));
-	gw->bell = mem_zalloc(sizeof(*gw->bell));
+	gw->changes = mem_zalloc(sizeof(*gw->changes));
 	gw->uses = mem_zalloc(count_uses(gw->cfg) * sizeof(*gw->uses));
-	return gw->routes && gw->listens && gw->doors && gw->fabrics && gw->uses && gw->bell
+	return gw->routes && gw->listens && gw->doors && gw->fabrics && gw->uses && gw->changes
 		       ? 0
 		       : ERR_NOMEM;
 }
@@ -774,7 +774,7 @@ void gateway_fini(struct gateway *gw)
 		mem_free(gw->listens[i].from);
 		servers_put(gw->listens[i].servers);
 	}
-	mem_free(gw->bell);
+	mem_free(gw->changes);
 	mem_free(gw->fabrics);
 	mem_free(gw->uses);
 	mem_free(gw->doors);

@@ -62,7 +62,7 @@ struct gateway {
 	unsigned nworkers;
 	size_t worker_bytes; /* part of memory_limit for each worker, octets */
 	struct jobs *jobs;   /* threads for handshakes; NULL: no route has host authentication */
-	struct servers_bell *bell; /* wakes the main thread for all struct servers; owned */
+	struct servers_changes *changes; /* wakes the main thread for all struct servers; owned */
 	struct session_limits *session_limits; /* limits on sessions of the whole process */
 	/* Limits from the configuration, lowered to what memory and descriptors allow. */
 	uint32_t max_sessions, max_setups;

@@ -114,7 +114,7 @@ static void apply(struct reload *r)
 
 static void ask_worker(struct reload *r)
 {
-	inquire(r->cfg.worker_queries, &r->q, r->worker);
+	worker_query_begin(r->cfg.worker_queries, &r->q, r->worker);
 }
 
 /* Drain the sessions of removed routes, route by route and worker by worker. Sessions are selected

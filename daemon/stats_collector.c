@@ -22,7 +22,7 @@ struct stats_collector {
 static void ask(struct stats_collector *c)
 {
 	stats_table_clear(c->one);
-	inquire(c->all, &c->q, c->at);
+	worker_query_begin(c->all, &c->q, c->at);
 }
 
 static void begin(struct stats_collector *c)

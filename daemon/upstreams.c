@@ -44,7 +44,7 @@ struct upstreams {
 	atomic_bool rung;
 };
 
-static void ring(void *arg)
+static void notify(void *arg)
 {
 	struct upstreams *u = arg;
 
@@ -77,8 +77,8 @@ struct upstreams *upstreams_new(struct gateway *gw, struct loop *loop, struct wo
 		mem_free(u);
 		return NULL;
 	}
-	gw->bell->arg = u;
-	gw->bell->ring = ring;
+	gw->changes->arg = u;
+	gw->changes->notify = notify;
 	return u;
 }
 
@@ -174,11 +174,11 @@ static void answer_bell(struct upstreams *u, unsigned i, nsec_t now)
 
 static void wake_workers(struct upstreams *u)
 {
-	unsigned news = atomic_load(&u->gw->bell->news);
+	unsigned number = atomic_load(&u->gw->changes->number);
 
-	if (news == u->told)
+	if (number == u->told)
 		return;
-	u->told = news;
+	u->told = number;
 	for (unsigned i = 0; i < u->gw->nworkers; i++)
 		worker_wake(u->workers[i]);
 }
@@ -236,7 +236,7 @@ void upstreams_free(struct upstreams *u)
 {
 	if (!u)
 		return;
-	u->gw->bell->ring = NULL;
+	u->gw->changes->notify = NULL;
 	resolver_free(u->resolver);
 	for (unsigned i = 0; i < u->gw->nslots; i++)
 		servers_put(u->rounds[i].of);

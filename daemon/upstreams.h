@@ -13,7 +13,7 @@ struct upstreams;
 struct worker;
 
 /** upstreams_new - @gw, @loop and @workers (gw->nworkers entries) are borrowed; no worker runs yet.
- * gw->bell then wakes this module. Return: owned, or NULL. */
+ * gw->changes then wakes this module. Return: owned, or NULL. */
 struct upstreams *upstreams_new(struct gateway *gw, struct loop *loop, struct worker **workers);
 
 /** upstreams_tick - call after each event. Return: when to call again. */

@@ -7,7 +7,7 @@
  *   sockets became ready.
  * - It takes requests of the main thread.
  * - It turns the proxy until nothing is left to do, or a bound is reached.
- * - It writes a part of a report, and a piece of the answer to an inquiry, if there is any.
+ * - It writes a part of a report, and a piece of the answer to an query, if there is any.
  *
  * The bound lets a busy worker hear the main thread and accept connections.
  *
@@ -57,8 +57,8 @@ struct worker {
 	nsec_t deadline; /* ending: calls in flight may finish until then */
 	nsec_t end;	 /* draining: the worker ends then in any case */
 	atomic_uint asked;
-	struct worker_query *inquired; /* used by the main thread: the last inquiry */
-	atomic_bool answering;	       /* the worker is answering .inquired */
+	struct worker_query *begun; /* used by the main thread: the last query */
+	atomic_bool answering;	    /* the worker is answering .begun */
 	atomic_uint state;
 	pthread_t thread;
 	bool started;
@@ -155,7 +155,7 @@ static int open_proxy(struct worker *w)
 		.jobs = w->gw->jobs ? &w->jobs : NULL,
 		.worker = w->index,
 		.workers = w->gw->nworkers,
-		.bell = w->gw->bell,
+		.changes = w->gw->changes,
 		.clock = loop_now,
 	};
 
@@ -236,7 +236,7 @@ static void take_requests(struct worker *w)
 	if (asked & ASK_REPORT)
 		report_ask(&w->report);
 	if (asked & ASK_INQUIRY)
-		w->worker_query = w->inquired;
+		w->worker_query = w->begun;
 	if ((asked & ASK_DRAIN) && w->yielded == NSEC_NEVER)
 		begin_yielding(w);
 	if (asked & ASK_STOP)
@@ -432,7 +432,7 @@ void worker_report(struct worker *w)
 
 void worker_inquire(struct worker *w, struct worker_query *q)
 {
-	w->inquired = q;
+	w->begun = q;
 	atomic_store(&w->answering, true);
 	ask(w, ASK_INQUIRY);
 }
@@ -446,7 +446,7 @@ bool worker_has_answered(struct worker *w)
 	if (state != WORKER_ENDED && state != WORKER_FAILED)
 		return false;
 	/* The worker's thread has ended, so this thread answers. */
-	while (answer_piece(w, w->inquired, loop_now()))
+	while (answer_piece(w, w->begun, loop_now()))
 		;
 	atomic_store(&w->answering, false);
 	return true;

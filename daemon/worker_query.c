@@ -38,7 +38,7 @@ struct worker_queries *worker_queries_new(struct worker **workers, unsigned n)
 	return all;
 }
 
-void inquire(struct worker_queries *all, struct worker_query *q, unsigned worker)
+void worker_query_begin(struct worker_queries *all, struct worker_query *q, unsigned worker)
 {
 	q->look.begun = false;
 	q->look.next_route = 0;
@@ -46,13 +46,13 @@ void inquire(struct worker_queries *all, struct worker_query *q, unsigned worker
 	list_add_tail(&all->lines[worker].waiting, &q->link);
 }
 
-/* When the next inquiry may begin. */
+/* When the next query may begin. */
 static nsec_t line_due(const struct line *line)
 {
 	return line->paid > AT_ONCE * EACH ? line->paid - AT_ONCE * EACH : 0;
 }
 
-/* Return: whether an inquiry began or was answered. */
+/* Return: whether an query began or was answered. */
 static bool run_line(struct worker *w, struct line *line, nsec_t now)
 {
 	struct worker_query *q = line->asked;

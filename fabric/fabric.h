@@ -292,7 +292,7 @@ struct fabric {
 	size_t conn_bytes; /* octets of heap that each connection takes for its life */
 	/* Set by the user: other instances that share the listener are to accept instead, if the
 	 * provider has a choice. */
-	bool fuller;
+	bool is_fullest;
 	uint32_t arrived; /* incoming connections whose set-up request has not arrived */
 	bool pins;	  /* a device pins the pages of registered memory: they must stay */
 };

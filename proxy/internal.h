@@ -97,9 +97,9 @@ struct proxy {
 	unsigned published_load;
 	/* Until then this worker accepts no session: it had no memory for one. */
 	nsec_t no_room_until;
-	unsigned seen_changes; /* session_limits_changes() when .fuller was last computed */
+	unsigned seen_changes; /* session_limits_changes() when .is_fullest was last computed */
 	/* This worker has more sessions than other workers and does not accept. */
-	bool fuller;
+	bool is_fullest;
 	/* Session limits; .own_crowd: set if none is shared with other relays. */
 	struct session_limits *session_limits, *own_crowd;
 	struct preauth_queue preauth_queue; /* sessions whose client has sent no message yet */
@@ -150,7 +150,7 @@ struct proxy {
 	struct proxy_counters gone;
 	struct list taps[TAP_KINDS]; /* operators that trace: trace_ring.h */
 	struct leg_trace leg_trace;  /* tracer of all legs' messages: TAP_MESSAGES */
-	unsigned news;		     /* value of proxy_config.bell->news at the last look */
+	unsigned server_changes;     /* value of proxy_config.changes->number at the last look */
 };
 
 /** session_touch - have session_pump() called for @s at the end of this turn. */

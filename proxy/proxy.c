@@ -402,25 +402,27 @@ static void share_out(struct proxy *p)
 	if (changes == p->seen_changes)
 		return;
 	p->seen_changes = changes;
-	p->fuller = session_limits_worker_is_overloaded(p->session_limits, p->cfg.worker, coming);
+	p->is_fullest =
+		session_limits_worker_is_overloaded(p->session_limits, p->cfg.worker, coming);
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
-		p->cfg.fabrics[i]->fuller = p->fuller || p->yields;
+		p->cfg.fabrics[i]->is_fullest = p->is_fullest || p->yields;
 }
 
-static unsigned news_of_servers(const struct proxy *p)
+static unsigned changes_of_servers(const struct proxy *p)
 {
-	return p->cfg.bell ? atomic_load_explicit(&p->cfg.bell->news, memory_order_acquire) : 0;
+	return p->cfg.changes ? atomic_load_explicit(&p->cfg.changes->number, memory_order_acquire)
+			      : 0;
 }
 
 /* Changes of servers that another relay, or this one, made known. */
 static void poll_upstream_changes(struct proxy *p)
 {
-	unsigned news = news_of_servers(p);
+	unsigned number = changes_of_servers(p);
 
-	if (news == p->news)
+	if (number == p->server_changes)
 		return;
-	p->news = news;
-	sessions_hear_news(p);
+	p->server_changes = number;
+	sessions_note_changes(p);
 }
 
 /* Blank some more memory. Return: whether there is more. */
@@ -485,7 +487,7 @@ int proxy_turn(struct proxy *p, nsec_t now)
 			recvs_fill(recvs_of(p->cfg.fabrics[i]));
 	flush(p);
 	return more || !list_is_empty(&p->dirty) || !list_is_empty(&p->gatherers) ||
-	       news_of_servers(p) != p->news;
+	       changes_of_servers(p) != p->server_changes;
 }
 
 nsec_t proxy_deadline(const struct proxy *p)
@@ -512,7 +514,7 @@ void proxy_yield(struct proxy *p)
 {
 	p->yields = true;
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
-		p->cfg.fabrics[i]->fuller = true;
+		p->cfg.fabrics[i]->is_fullest = true;
 }
 
 bool proxy_arriving(const struct proxy *p)

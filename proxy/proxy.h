@@ -117,7 +117,7 @@ struct proxy_config {
 	/* Workers that share the servers of routes and divide the probes; 0: one. */
 	unsigned workers;
 	/* Change counter of all servers, borrowed; NULL: no notification. */
-	struct servers_bell *bell;
+	struct servers_changes *changes;
 	/* A clock for what a part of a turn takes; NULL: it takes no time. */
 	nsec_t (*clock)(void);
 	uint64_t seed; /* for XIDs of the gateway's own messages */

@@ -59,7 +59,7 @@ static int take_servers(struct route_state *rs)
 		return 0;
 	one.patience = rs->route->server.setup_timeout;
 	rs->owns_servers = true;
-	rs->servers = servers_new(&one, rs->proxy->cfg.bell);
+	rs->servers = servers_new(&one, rs->proxy->cfg.changes);
 	return rs->servers ? 0 : ERR_NOMEM;
 }
 

@@ -210,7 +210,7 @@ enum servers_answer servers_choose(struct servers *s, struct servers_guest *g,
 		g->epoch = g->pin->epoch;
 	pthread_mutex_unlock(&s->lock);
 	if (answer == SERVERS_WAIT)
-		servers_ring(s, false);
+		servers_notify(s, false);
 	return answer;
 }
 
@@ -268,7 +268,7 @@ bool servers_opened(struct servers *s, struct servers_guest *g, bool *came_up)
 	}
 	pthread_mutex_unlock(&s->lock);
 	if (moves)
-		servers_ring(s, true);
+		servers_notify(s, true);
 	return stays;
 }
 
@@ -339,7 +339,7 @@ bool servers_release(struct servers *s, const struct servers_guest *g, nsec_t no
 	}
 	pthread_mutex_unlock(&s->lock);
 	if (released)
-		servers_ring(s, true);
+		servers_notify(s, true);
 	return released;
 }
 
@@ -403,7 +403,7 @@ unsigned servers_list(struct servers *s, uint32_t *slots, nsec_t now)
 		(void)servers_ask(s);
 	pthread_mutex_unlock(&s->lock);
 	if (asks)
-		servers_ring(s, false);
+		servers_notify(s, false);
 	return n;
 }
 

@@ -41,13 +41,13 @@ enum {
 
 enum { SERVERS_PROBES_FAILED = 2 /* unanswered probes in a row after which a server is down */ };
 
-/** struct servers_bell - how relays and the look-up thread learn of changes; one for all servers
+/** struct servers_changes - how relays and the look-up thread learn of changes; one for all servers
  * of a process. */
-struct servers_bell {
-	atomic_uint news; /* number of changes that relays have to look at: proxy.c */
+struct servers_changes {
+	atomic_uint number; /* number of changes that relays have to look at: proxy.c */
 	/* Called by any thread when a look-up is requested or something changed; NULL: not
 	 * called. */
-	void (*ring)(void *arg);
+	void (*notify)(void *arg);
 	void *arg;
 };
 
@@ -70,8 +70,8 @@ struct servers_config {
 
 struct servers;
 
-/** servers_new - @bell is borrowed. Return: owned, with one holder; or NULL. */
-struct servers *servers_new(const struct servers_config *cfg, struct servers_bell *bell);
+/** servers_new - @changes is borrowed. Return: owned, with one holder; or NULL. */
+struct servers *servers_new(const struct servers_config *cfg, struct servers_changes *changes);
 
 /**
  * servers_hold, servers_put - add a holder; drop one

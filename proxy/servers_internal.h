@@ -46,7 +46,7 @@ struct servers {
 	pthread_mutex_t lock;
 	unsigned holders;
 	struct servers_config cfg;
-	struct servers_bell *bell;
+	struct servers_changes *changes;
 	uint64_t seed; /* for the hash of .pins */
 	struct server *at;
 	unsigned nat; /* number of slots */

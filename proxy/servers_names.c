@@ -27,14 +27,14 @@
 /* Slots for one name at least, because it may lead to one address after another. */
 enum { SPARE_PLACES = 8 };
 
-void servers_ring(struct servers *s, bool news)
+void servers_notify(struct servers *s, bool has_changed)
 {
-	if (!s->bell)
+	if (!s->changes)
 		return;
-	if (news)
-		atomic_fetch_add(&s->bell->news, 1);
-	if (s->bell->ring)
-		s->bell->ring(s->bell->arg);
+	if (has_changed)
+		atomic_fetch_add(&s->changes->number, 1);
+	if (s->changes->notify)
+		s->changes->notify(s->changes->arg);
 }
 
 void servers_key(const struct fabric_addr *addr, uint8_t *key)
@@ -247,11 +247,11 @@ int servers_configure(struct servers *s, const struct servers_config *cfg)
 	err = configure(s, cfg);
 	pthread_mutex_unlock(&s->lock);
 	if (!err)
-		servers_ring(s, true); /* sessions that wait for a name may have an address now */
+		servers_notify(s, true); /* sessions that wait for a name may have an address now */
 	return err;
 }
 
-struct servers *servers_new(const struct servers_config *cfg, struct servers_bell *bell)
+struct servers *servers_new(const struct servers_config *cfg, struct servers_changes *changes)
 {
 	struct servers *s = mem_zalloc(sizeof(*s));
 
@@ -264,7 +264,7 @@ struct servers *servers_new(const struct servers_config *cfg, struct servers_bel
 		servers_put(s);
 		return NULL;
 	}
-	s->bell = bell;
+	s->changes = changes;
 	return s;
 }
 
@@ -384,5 +384,5 @@ void servers_answered(struct servers *s, uint64_t ticket)
 	if (ticket > s->answered)
 		s->answered = ticket;
 	pthread_mutex_unlock(&s->lock);
-	servers_ring(s, true);
+	servers_notify(s, true);
 }

@@ -107,8 +107,8 @@ struct session_ops {
 	struct list queue; /* txns with Reads or Writes to post */
 	struct session_flow reads, writes;
 	struct list
-		passers;  /* txns with Writes of cut-through results to post: txn_cut_through.c */
-	unsigned exposed; /* exposures reserved for running transactions */
+		cut_through_txns; /* txns with Writes of cut-through results to post: txn_cut_through.c */
+	unsigned exposed;	  /* exposures reserved for running transactions */
 	struct debt debts[DEBTS];
 	/* Since when leg_waits() is true with the limit .credits; NSEC_NEVER: it is not true. */
 	nsec_t credits_since;
@@ -146,9 +146,9 @@ struct session_queue {
 	size_t taken_bytes;	   /* octets of payload memory that admitted txns hold */
 	/* Txns admitted, and the limit of that number, whatever the peers' credits allow. */
 	unsigned running, limit;
-	unsigned aside;	 /* calls copied out of their Receives */
-	uint64_t ended;	 /* txns released */
-	struct debt jam; /* the debt of answers without which no other call can proceed */
+	unsigned aside;		 /* calls copied out of their Receives */
+	uint64_t ended;		 /* txns released */
+	struct debt answers_due; /* the debt of answers without which no other call can proceed */
 };
 
 /** struct session_way - the session's choice of a server, of those that its route has:

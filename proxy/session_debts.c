@@ -274,14 +274,14 @@ static const char *look_at_answers(struct session *s, struct session_queue *q, n
 	const char *why = NULL;
 
 	if (!o.is_owed) {
-		q->jam.is_owed = false;
+		q->answers_due.is_owed = false;
 		return NULL;
 	}
 	s->owes = true;
-	if (!is_used_up(&q->jam, &o, took, leg_blocked_by(session_responder(q)) & LEG_BLOCK_INPUT,
-			false))
+	if (!is_used_up(&q->answers_due, &o, took,
+			leg_blocked_by(session_responder(q)) & LEG_BLOCK_INPUT, false))
 		return NULL;
-	q->jam.is_owed = false; /* begins again if the queue is still blocked */
+	q->answers_due.is_owed = false; /* begins again if the queue is still blocked */
 	why = txn_abandon_call_only(q);
 	session_touch(s);
 	return why;

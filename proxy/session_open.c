@@ -69,7 +69,7 @@ static void refuse_client(struct route_state *rs, const struct fabric_event *ev,
 static void open_ops(struct session_ops *ops)
 {
 	list_init(&ops->queue);
-	list_init(&ops->passers);
+	list_init(&ops->cut_through_txns);
 }
 
 static size_t server_bytes(const struct route_state *rs)

@@ -241,7 +241,7 @@ static void follow_clients(struct route_state *rs)
 	}
 }
 
-void sessions_hear_news(struct proxy *p)
+void sessions_note_changes(struct proxy *p)
 {
 	for (unsigned i = 0; i < p->nslots; i++) {
 		struct route_state *rs = p->routes[i];

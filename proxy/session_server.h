@@ -47,7 +47,7 @@ bool session_fail_over(struct session *s, int status, const char *why);
 /** session_way_end - @s ends: free s->way. */
 void session_way_end(struct session *s);
 
-/** sessions_hear_news - act on changes in proxy/servers.h: new addresses, and clients that moved. */
-void sessions_hear_news(struct proxy *p);
+/** sessions_note_changes - act on changes in proxy/servers.h: new addresses, and clients that moved. */
+void sessions_note_changes(struct proxy *p);
 
 #endif

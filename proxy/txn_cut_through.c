@@ -172,7 +172,7 @@ void txn_pass_on(struct txn *t)
 
 	list_del(&t->pass_link);
 	if (err < 0)
-		list_add_tail(&session_ops(t->s, t->req)->passers, &t->pass_link);
+		list_add_tail(&session_ops(t->s, t->req)->cut_through_txns, &t->pass_link);
 	if (err < 0 && err != ERR_AGAIN &&
 	    err != ERR_CLOSED) /* on ERR_CLOSED, DISCONNECTED follows */
 		session_close(t->s, err, "a Write could not be posted");
@@ -228,12 +228,12 @@ void txn_pass_no_more(struct txn *t)
 
 struct txn *txn_pass_next(struct session *s, struct leg *leg)
 {
-	struct list *passers = &session_ops(s, leg)->passers;
+	struct list *cut_through_txns = &session_ops(s, leg)->cut_through_txns;
 	struct txn *t;
 
-	if (list_is_empty(passers))
+	if (list_is_empty(cut_through_txns))
 		return NULL;
-	t = list_first(passers, struct txn, pass_link);
+	t = list_first(cut_through_txns, struct txn, pass_link);
 	txn_pass_on(t);
 	return list_is_empty(&t->pass_link) ? t : NULL;
 }

@@ -23,7 +23,7 @@ bool txn_has_window(const struct txn *t);
 /** txn_placed - the responder has written a piece of the cut-through result: pass it on. */
 void txn_placed(struct txn *t, const struct leg_out *out);
 
-/** txn_pass_on - post as many Writes as possible; the rest waits in .passers of the requester's
+/** txn_pass_on - post as many Writes as possible; the rest waits in .cut_through_txns of the requester's
  * leg. */
 void txn_pass_on(struct txn *t);
 
@@ -37,7 +37,7 @@ bool txn_pass_waits(const struct txn *t);
 /** txn_pass_no_more - the window is withdrawn: drop the octets that are not posted yet. */
 void txn_pass_no_more(struct txn *t);
 
-/** txn_pass_next - post what fits on @leg for the transactions in its .passers, in order. Return:
+/** txn_pass_next - post what fits on @leg for the transactions in its .cut_through_txns, in order. Return:
  * the next transaction of which all is posted, or NULL. */
 struct txn *txn_pass_next(struct session *s, struct leg *leg) WARN_UNUSED;
 

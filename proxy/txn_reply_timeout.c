@@ -102,7 +102,7 @@ static bool may_be_answered(const struct txn *t)
 	return leg_is_behind(t->rsp) || leg_reply_is_in_progress(t->rsp, t->in.xid);
 }
 
-static void on_late(struct timer *timer, nsec_t now)
+static void on_reply_timeout(struct timer *timer, nsec_t now)
 {
 	struct txn *t = container_of(timer, struct txn, late);
 	nsec_t more = take_behind(t);
@@ -183,7 +183,7 @@ const char *txn_abandon_call_only(struct session_queue *q)
 
 void txn_late_init(struct txn *t)
 {
-	timer_init(&t->late, on_late);
+	timer_init(&t->late, on_reply_timeout);
 }
 
 void txn_pulled(struct txn *t)

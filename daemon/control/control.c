@@ -145,7 +145,7 @@ static void ask_figures(struct caller *c)
 static void ask_worker(struct caller *c)
 {
 	visitor_hold(&c->v);
-	inquire(control_of(c)->cfg.worker_queries, &c->q, c->worker);
+	worker_query_begin(control_of(c)->cfg.worker_queries, &c->q, c->worker);
 }
 
 static void say_page(struct caller *c)

@@ -52,7 +52,7 @@ static void ask(struct tracer *t)
 {
 	t->q.look.kind = t->is_leaving ? LOOK_UNTAP : LOOK_TAP;
 	t->q.look.tap = &t->taps[t->worker];
-	inquire(t->all->worker_queries, &t->q, t->worker);
+	worker_query_begin(t->all->worker_queries, &t->q, t->worker);
 }
 
 static void leave(struct tracer *t)

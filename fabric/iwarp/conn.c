@@ -51,7 +51,7 @@ struct iwarp_conn *iwarp_conn_new(struct iwarp *iw, int fd, enum iwarp_state sta
 	c->offer = (struct mpa_local){iw->cfg.crc, iw->cfg.ird, iw->cfg.ord};
 	list_init(&c->active);
 	list_init(&c->dirty);
-	list_init(&c->resting);
+	list_init(&c->yielded);
 	list_init(&c->starved);
 	list_init(&c->favoured);
 	list_init(&c->inside);
@@ -77,7 +77,7 @@ static void close_socket(struct iwarp_conn *c)
 	timer_disarm(&c->iw->timers, &c->deadline);
 	timer_disarm(&c->iw->timers, &c->stall);
 	list_del(&c->dirty);
-	list_del(&c->resting);
+	list_del(&c->yielded);
 	list_del(&c->starved);
 	iwarp_conn_unfavour(c);
 	list_del(&c->inside);

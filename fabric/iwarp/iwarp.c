@@ -386,7 +386,7 @@ static nsec_t iwarp_op_deadline(const struct fabric *f)
 {
 	const struct iwarp *iw = container_of(f, const struct iwarp, base);
 
-	if (!list_is_empty(&iw->active) || !list_is_empty(&iw->resting) || iw->recvq.back ||
+	if (!list_is_empty(&iw->active) || !list_is_empty(&iw->yielded) || iw->recvq.back ||
 	    iw->heard_us)
 		return 0;
 	/* A deadline that has passed when the loop checks it: the loop polls and comes back. */
@@ -565,7 +565,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	list_init(&iw->conns);
 	list_init(&iw->active);
 	list_init(&iw->dirty);
-	list_init(&iw->resting);
+	list_init(&iw->yielded);
 	list_init(&iw->starved);
 	list_init(&iw->sated);
 	list_init(&iw->favoured);

@@ -52,11 +52,11 @@ struct iwarp {
 	struct list dirty;  /* connections that have posts for fabric_flush() */
 	/* connections that have used their share of a turn, and continue at its end
 	 * (stream_go_on()) */
-	struct list resting;
+	struct list yielded;
 	/* octets that this turn moved, with CALL_OCTETS as the least for a system call
 	 * (stream.c) */
 	uint64_t turn_cost;
-	/* an entry of `resting` while they are served: the end of those that were there at first */
+	/* an entry of `yielded` while they are served: the end of those that were there at first */
 	struct list mark;
 	/* connections whose message waits for a shared Receive; the longest waiting first */
 	struct list starved;
@@ -110,7 +110,7 @@ struct iwarp_conn {
 	struct fabric_conn base;
 	struct iwarp *iw;
 	struct preauth_queue_member silent; /* while the connection is IWARP_AWAITING */
-	struct list all, active, dirty, resting, starved, favoured, inside, probe;
+	struct list all, active, dirty, yielded, starved, favoured, inside, probe;
 	struct list setup; /* in the instance's .setups or .rejected */
 	struct loop_watch watch;
 	int fd;

@@ -154,7 +154,7 @@ static void end_favour(struct iwarp_conn *c)
 
 	if (got_answers || c->qp.rx.octets - c->favour.octets >= FAVOUR_LEAST)
 		c->base.idles = false;
-	else if (c->qp.reads && list_is_empty(&c->starved) && list_is_empty(&c->resting))
+	else if (c->qp.reads && list_is_empty(&c->starved) && list_is_empty(&c->yielded))
 		c->base.idles = true;
 	iwarp_conn_unfavour(c);
 }

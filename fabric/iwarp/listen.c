@@ -20,9 +20,9 @@
  * instances share the queue of connections. When descriptors or memory run out, the watch is
  * removed for PAUSE_MS: the connections wait in the kernel, and the loop does not spin.
  *
- * State:  this worker has more sessions than another one (.fuller), and a client connects.
+ * State:  this worker has more sessions than another one (.is_fullest), and a client connects.
  * Danger: all connections of one client go to one worker, and the other workers are idle.
- * Rule:   the watch is removed for LEAVE_MS at most, or until .fuller is cleared; another instance
+ * Rule:   the watch is removed for LEAVE_MS at most, or until .is_fullest is cleared; another instance
  *         accepts.
  */
 
@@ -174,7 +174,7 @@ static void listener_ready(struct loop_watch *w, unsigned events)
 	int fd;
 
 	(void)events;
-	if (a->iw->base.fuller) { /* set anew each turn: another worker has fewer sessions */
+	if (a->iw->base.is_fullest) { /* set anew each turn: another worker has fewer sessions */
 		unwatch(a);
 		a->leaves = true;
 		a->resume = iwarp_now() + LEAVE_MS * NSEC_PER_MS;
@@ -269,11 +269,11 @@ bool listen_arriving(const struct fabric *f)
 	return false;
 }
 
-/* An instance that leaves connections to others resumes as soon as .fuller is cleared: when many
- * connections come at once, .fuller changes often. */
+/* An instance that leaves connections to others resumes as soon as .is_fullest is cleared: when many
+ * connections come at once, .is_fullest changes often. */
 static nsec_t resume_at(const struct attachment *a)
 {
-	return a->leaves && !a->iw->base.fuller ? 0 : a->resume;
+	return a->leaves && !a->iw->base.is_fullest ? 0 : a->resume;
 }
 
 void listen_tick(struct iwarp *iw, nsec_t now)

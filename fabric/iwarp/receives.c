@@ -83,7 +83,7 @@ static uint32_t come(const struct qp_rx *rx)
 static bool is_late(struct iwarp_conn *c)
 {
 	uint32_t msn = c->qp.rx.send_msn, at = come(&c->qp.rx);
-	bool had_no_turn = !list_is_empty(&c->resting) && c->press_octets == c->qp.rx.octets;
+	bool had_no_turn = !list_is_empty(&c->yielded) && c->press_octets == c->qp.rx.octets;
 
 	if (!c->qp.shared || had_no_turn) /* the rest of the message may be in the socket */
 		return false;

@@ -18,14 +18,14 @@
  * The socket half of an open connection: octets between the kernel and the queue pair, both ways
  * until EAGAIN, as edge-triggered watches demand. Either direction stops after a fair share,
  * because a peer that is as fast as this end never causes EAGAIN. The connection is then in the
- * list `resting`: it is not served again before the end of a flush (stream_go_on()), after all
+ * list `yielded`: it is not served again before the end of a flush (stream_go_on()), after all
  * others.
  *
  * State:  connections that move much share a worker with connections that make small calls.
  * Danger: a small call waits until each of the others has moved all that it can.
- * Rule:   - A connection that moved much when it was last served goes to `resting` at once.
+ * Rule:   - A connection that moved much when it was last served goes to `yielded` at once.
  *         - A turn has a budget of octets (fair_share()). When it is used up, at least one connection
- *           in `resting` continues, and every other connection has only SMALL_SHARE.
+ *           in `yielded` continues, and every other connection has only SMALL_SHARE.
  *         - So a connection with small calls waits for the octets of one turn, however many
  *           connections have more to move, and does not wait again before its replies go out.
  *         - While there are such connections the budget is 1/HASTE, which costs the others some
@@ -52,7 +52,7 @@ enum {
 	HASTE = 8,
 	/* octets of one connection, each way, once the turn's budget is used up */
 	SMALL_SHARE = 16 << 10,
-	/* most connections in `resting` served in one turn, if each has little to do */
+	/* most connections in `yielded` served in one turn, if each has little to do */
 	TURN_RESTING = 64,
 	CALL_OCTETS = 1024, /* octets that cost about as much as a system call */
 	SMALL_PIECE = 64,   /* a piece of read-ahead between two payloads is less */
@@ -81,15 +81,15 @@ enum {
 
 static void probe_later(struct iwarp_conn *c);
 
-static bool is_resting(const struct iwarp_conn *c)
+static bool has_yielded(const struct iwarp_conn *c)
 {
-	return !list_is_empty(&c->resting);
+	return !list_is_empty(&c->yielded);
 }
 
 void stream_rest(struct iwarp_conn *c)
 {
-	if (!is_resting(c))
-		list_add_tail(&c->iw->resting, &c->resting);
+	if (!has_yielded(c))
+		list_add_tail(&c->iw->yielded, &c->yielded);
 }
 
 /* Whether a connection that does not move much sent something in the last HASTE_TIME. */
@@ -116,12 +116,12 @@ static bool is_spent(const struct iwarp *iw)
 	return iw->turn_cost + CALL_OCTETS > fair_share(iw);
 }
 
-/* Return: whether @c is in `resting` and will be served at the end of a flush. */
+/* Return: whether @c is in `yielded` and will be served at the end of a flush. */
 static bool has_to_rest(struct iwarp_conn *c)
 {
 	if (c->moves_much || (is_latency_bound(c->iw) && moved_lately(c)))
 		stream_rest(c);
-	return is_resting(c);
+	return has_yielded(c);
 }
 
 static size_t share_now(const struct iwarp *iw)
@@ -433,7 +433,7 @@ void stream_stalled(struct iwarp_conn *c)
 
 	if (c->state != IWARP_OPEN)
 		return;
-	if (!is_resting(c) && qp_rx_is_inside(&c->qp) && is_same_message(c) &&
+	if (!has_yielded(c) && qp_rx_is_inside(&c->qp) && is_same_message(c) &&
 	    rx->octets - c->stall_octets < LEAST_OCTETS)
 		iwarp_conn_end(c, ERR_TIMEOUT, "the rest of a message does not come");
 	else
@@ -520,7 +520,7 @@ static void go_on(struct iwarp_conn *c)
 }
 
 /*
- * Serves connections in `resting`: those in front of the mark were there at first, those behind it
+ * Serves connections in `yielded`: those in front of the mark were there at first, those behind it
  * came back. At least one is served, even if connections outside the list have used up the budget,
  * because that may be so in every turn.
  */
@@ -528,14 +528,14 @@ static void go_on_with_some(struct iwarp *iw)
 {
 	struct list *item;
 
-	if (list_is_empty(&iw->resting))
+	if (list_is_empty(&iw->yielded))
 		return;
-	list_add_tail(&iw->resting, &iw->mark);
+	list_add_tail(&iw->yielded, &iw->mark);
 	for (unsigned i = 0; i == 0 || (i < TURN_RESTING && !is_spent(iw)); i++) {
-		item = list_pop(&iw->resting);
+		item = list_pop(&iw->yielded);
 		if (item == &iw->mark)
 			return;
-		go_on(container_of(item, struct iwarp_conn, resting));
+		go_on(container_of(item, struct iwarp_conn, yielded));
 	}
 	list_del(&iw->mark);
 }

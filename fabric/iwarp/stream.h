@@ -26,7 +26,7 @@ void stream_read(struct iwarp_conn *c);
 void stream_rest(struct iwarp_conn *c);
 
 /**
- * stream_go_on - continue with connections in `resting`: at least one, and as many as the turn's
+ * stream_go_on - continue with connections in `yielded`: at least one, and as many as the turn's
  * budget allows. Then another turn begins.
  * Return: whether the turn that ends used up its budget.
  */

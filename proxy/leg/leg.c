@@ -195,7 +195,7 @@ void leg_fini(struct leg *leg)
 }
 
 /* A server that answers in version 2 and sends no properties has none (draft-07 4.2.2). */
-static bool leg_settle_unsaid(struct leg *leg)
+static bool leg_assume_defaults(struct leg *leg)
 {
 	if (leg->role != RPC_INITIATOR || leg->state != LEG_NEGOTIATING || !leg->t->ops->settle ||
 	    !leg->t->ops->settle(leg->t))
@@ -225,7 +225,7 @@ void leg_tick(struct leg *leg, nsec_t now)
 	if (now < leg->deadline)
 		return;
 	leg->deadline = NSEC_NEVER;
-	if (leg_settle_unsaid(leg))
+	if (leg_assume_defaults(leg))
 		return;
 	leg_prove(leg);
 	if (now < leg_patience_end(leg)) {

@@ -15,8 +15,8 @@
 #define S NSEC_PER_SEC
 
 static struct servers *servers;
-static struct servers_bell bell;
-static unsigned rings;
+static struct servers_changes changes;
+static unsigned notified;
 static nsec_t now;
 
 static inline struct fabric_addr addr_of(const char *text)
@@ -27,10 +27,10 @@ static inline struct fabric_addr addr_of(const char *text)
 	return addr;
 }
 
-static inline void on_ring(void *arg)
+static inline void on_notify(void *arg)
 {
 	(void)arg;
-	rings++;
+	notified++;
 }
 
 /* @hosts: literal addresses and names, up to NULL. */
@@ -51,10 +51,10 @@ static inline struct servers_config config_of(const char *const *hosts)
 static inline void begin_with(const struct servers_config *cfg)
 {
 	now = 1000 * S;
-	rings = 0;
-	atomic_init(&bell.news, 0);
-	bell.ring = on_ring;
-	servers = servers_new(cfg, &bell);
+	notified = 0;
+	atomic_init(&changes.number, 0);
+	changes.notify = on_notify;
+	servers = servers_new(cfg, &changes);
 	assert_non_null(servers);
 }
 

@@ -9,7 +9,7 @@ static void an_answer_holds_as_long_as_it_says(void **state)
 	(void)state;
 	begin(named);
 	goes_to(&a, "10.1.0.1", "?");
-	assert_int_equal(rings, 1);
+	assert_int_equal(notified, 1);
 	assert_string_equal(servers_expired(servers, 0, now), "filer.example");
 	goes_to(&a, "10.1.0.1", "?"); /* as often as it likes */
 	ANSWER(7 * S, "10.0.0.5");
@@ -41,9 +41,9 @@ static void an_answer_without_ttl_is_for_sessions_that_wait(void **state)
 	ANSWER(0, "10.0.0.6");
 	is_with(&b, "10.1.0.2", "10.0.0.6");
 	/* But a client that has a server stays there, and requests no look-up. */
-	rings = 0;
+	notified = 0;
 	goes_to(&again, "10.1.0.1", "10.0.0.5");
-	assert_int_equal(rings, 0);
+	assert_int_equal(notified, 0);
 	assert_string_equal(seen("10.0.0.5")->host, "");
 	assert_string_equal(seen("10.0.0.6")->host, "filer.example");
 	/* Where that fails the name is asked for. */

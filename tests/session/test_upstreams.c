@@ -51,7 +51,7 @@ static struct fabric *fabrics[WORKERS];
 static struct proxy *workers[WORKERS];
 static struct proxy_route route;
 static struct servers *servers;
-static struct servers_bell bell;
+static struct servers_changes changes;
 static struct session_limits *session_limits;
 static struct node at[SERVERS], clients[CLIENTS];
 
@@ -229,8 +229,8 @@ static void make_servers(const struct how *how)
 		if (!how->names)
 			cfg.hosts[i].addr = at[i].addr;
 	}
-	atomic_init(&bell.news, 0);
-	servers = servers_new(&cfg, &bell);
+	atomic_init(&changes.number, 0);
+	servers = servers_new(&cfg, &changes);
 	assert_non_null(servers);
 }
 
@@ -262,7 +262,7 @@ static void make_worker(unsigned i)
 				   .continue_max = 64 << 10,
 				   .worker = i,
 				   .workers = WORKERS,
-				   .bell = &bell,
+				   .changes = &changes,
 				   .seed = 7 + i};
 
 	fabrics[i] = memnet_fabric(net);
