@@ -48,7 +48,7 @@ struct reload *reload_new(const struct reload_config *cfg);
  * result. */
 void reload_ask(struct reload *r, struct reload_waiter *w);
 
-/** reload_free - takes @r, which may be NULL; no worker may be answering an query. */
+/** reload_free - takes @r, which may be NULL; no worker may be answering a query. */
 void reload_free(struct reload *r);
 
 #endif

@@ -232,7 +232,7 @@ static int make_reload(struct server *s)
 	return s->reload ? 0 : ERR_NOMEM;
 }
 
-static int make_inquiries(struct server *s)
+static int make_worker_queries(struct server *s)
 {
 	s->workers = mem_zalloc(s->gw.nworkers * sizeof(struct worker *));
 	if (s->workers)
@@ -428,7 +428,7 @@ static nsec_t serve_operators(struct server *s)
 		at = nsec_min(at, metrics_tick(s->metrics));
 	at = nsec_min(at, service_tick(&s->service));
 	at = nsec_min(at, idle_tick(&s->idle, loop_now()));
-	worker_queries_run(s->worker_queries); /* inquiries that the calls above made */
+	worker_queries_run(s->worker_queries); /* queries that the calls above made */
 	at = nsec_min(at, worker_queries_due(s->worker_queries));
 	return nsec_min(at, stats_collector_due(s->stats_collector));
 }
@@ -522,7 +522,7 @@ static enum exit_code begin(struct server *s, const char *path)
 	if (code)
 		return code;
 	tell_start(s, path);
-	if (make_inquiries(s))
+	if (make_worker_queries(s))
 		return EXIT_INTERNAL;
 	code = open_sockets(s, path);
 	if (code)
@@ -563,7 +563,7 @@ static void cleanup(struct server *s)
 		worker_free(s->workers[i]);
 	rpcbind_end(&s->rpcbind);
 	idle_end(&s->idle);
-	/* No thread is left that answers inquiries or reads signals. */
+	/* No thread is left that answers queries or reads signals. */
 	if (s->signals.loop)
 		loop_signals_fini(&s->signals);
 	upstreams_free(s->upstreams);

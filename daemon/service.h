@@ -10,7 +10,7 @@
  * service - messages to the service manager: the datagrams of sd_notify(3)
  *
  * Without NOTIFY_SOCKET in the environment nothing is sent. The watchdog is fed only if every
- * worker has answered an query since the last time, so a gateway with a worker that hangs is
+ * worker has answered a query since the last time, so a gateway with a worker that hangs is
  * restarted.
  */
 struct service {

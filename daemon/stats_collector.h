@@ -31,7 +31,7 @@ void stats_collector_go_on(struct stats_collector *c);
 /** stats_collector_due - latest time for the next stats_collector_go_on(). */
 nsec_t stats_collector_due(const struct stats_collector *c);
 
-/** stats_collector_free - takes @c, which may be NULL; no worker may be answering an query. */
+/** stats_collector_free - takes @c, which may be NULL; no worker may be answering a query. */
 void stats_collector_free(struct stats_collector *c);
 
 #endif

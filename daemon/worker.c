@@ -7,7 +7,7 @@
  *   sockets became ready.
  * - It takes requests of the main thread.
  * - It turns the proxy until nothing is left to do, or a bound is reached.
- * - It writes a part of a report, and a piece of the answer to an query, if there is any.
+ * - It writes a part of a report, and a piece of the answer to a query, if there is any.
  *
  * The bound lets a busy worker hear the main thread and accept connections.
  *
@@ -430,7 +430,7 @@ void worker_report(struct worker *w)
 	ask(w, ASK_REPORT);
 }
 
-void worker_inquire(struct worker *w, struct worker_query *q)
+void worker_give_query(struct worker *w, struct worker_query *q)
 {
 	w->begun = q;
 	atomic_store(&w->answering, true);

@@ -48,9 +48,9 @@ void worker_wake(struct worker *w);
 
 struct worker_query;
 
-/** worker_inquire, worker_has_answered - hand @q to the worker, which owns it until
+/** worker_give_query, worker_has_answered - hand @q to the worker, which owns it until
  * worker_has_answered() is true; one at a time. The worker wakes its parent when it has answered. */
-void worker_inquire(struct worker *w, struct worker_query *q);
+void worker_give_query(struct worker *w, struct worker_query *q);
 bool worker_has_answered(struct worker *w);
 
 enum worker_state worker_state(const struct worker *w);

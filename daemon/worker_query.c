@@ -5,7 +5,7 @@
 #include "daemon/loop.h"
 #include "daemon/worker.h"
 
-/* Rate limit of inquiries to a worker: on average one in EACH, in a burst AT_ONCE. An answer takes
+/* Rate limit of queries to a worker: on average one in EACH, in a burst AT_ONCE. An answer takes
  * some microseconds, so at this rate fewer than 1 in 100 RPCs waits for one. */
 #define EACH (NSEC_PER_SEC / 400)
 enum { AT_ONCE = 64 };
@@ -14,7 +14,7 @@ enum { AT_ONCE = 64 };
 struct line {
 	struct list waiting;
 	struct worker_query *asked;
-	/* time until which earlier inquiries use up the rate; at most AT_ONCE * EACH ahead of
+	/* time until which earlier queries use up the rate; at most AT_ONCE * EACH ahead of
 	 * now */
 	nsec_t paid;
 };
@@ -52,7 +52,7 @@ static nsec_t line_due(const struct line *line)
 	return line->paid > AT_ONCE * EACH ? line->paid - AT_ONCE * EACH : 0;
 }
 
-/* Return: whether an query began or was answered. */
+/* Return: whether a query began or was answered. */
 static bool run_line(struct worker *w, struct line *line, nsec_t now)
 {
 	struct worker_query *q = line->asked;
@@ -66,7 +66,7 @@ static bool run_line(struct worker *w, struct line *line, nsec_t now)
 		return q != NULL;
 	line->paid = (line->paid > now ? line->paid : now) + EACH;
 	line->asked = container_of(list_pop(&line->waiting), struct worker_query, link);
-	worker_inquire(w, line->asked);
+	worker_give_query(w, line->asked);
 	return true;
 }
 

@@ -56,7 +56,7 @@ bool control_is_awaited(const struct control *c);
 /** control_tick - call after each wake-up. Return: when to call again. */
 nsec_t control_tick(struct control *c);
 
-/** control_free - takes @c, which may be NULL; no worker may be answering an query. */
+/** control_free - takes @c, which may be NULL; no worker may be answering a query. */
 void control_free(struct control *c);
 
 #endif

@@ -27,7 +27,7 @@ struct tracers {
 /** tracers_init - set up @all; @worker_queries, borrowed, has @nworkers workers. */
 void tracers_init(struct tracers *all, struct worker_queries *worker_queries, unsigned nworkers);
 
-/** tracers_fini - no worker may be answering an query. */
+/** tracers_fini - no worker may be answering a query. */
 void tracers_fini(struct tracers *all);
 
 /** tracer_begin - start a trace; @ready is called with @arg when all workers have it. Return:

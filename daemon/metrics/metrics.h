@@ -38,7 +38,7 @@ int metrics_fd(const struct metrics *m);
 /** metrics_tick - call after each wake-up. Return: when to call again. */
 nsec_t metrics_tick(struct metrics *m);
 
-/** metrics_free - takes @m, which may be NULL; no worker may be answering an query. */
+/** metrics_free - takes @m, which may be NULL; no worker may be answering a query. */
 void metrics_free(struct metrics *m);
 
 #endif

@@ -210,7 +210,7 @@ static int op_stream(struct fabric_conn *fc, const struct fabric_piece *window, 
 static void try_full(struct iwarp_conn *c)
 {
 	if (c->base.is_full && c->state == IWARP_OPEN)
-		stream_rest(c);
+		stream_yield(c);
 }
 
 static void op_went_on(struct fabric_conn *fc, uint32_t handle, uint32_t len)

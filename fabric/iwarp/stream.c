@@ -53,7 +53,7 @@ enum {
 	/* octets of one connection, each way, once the turn's budget is used up */
 	SMALL_SHARE = 16 << 10,
 	/* most connections in `yielded` served in one turn, if each has little to do */
-	TURN_RESTING = 64,
+	TURN_YIELDED = 64,
 	CALL_OCTETS = 1024, /* octets that cost about as much as a system call */
 	SMALL_PIECE = 64,   /* a piece of read-ahead between two payloads is less */
 	DISCARDS = 4,	    /* pieces of 16 KiB discarded in a row */
@@ -86,7 +86,7 @@ static bool has_yielded(const struct iwarp_conn *c)
 	return !list_is_empty(&c->yielded);
 }
 
-void stream_rest(struct iwarp_conn *c)
+void stream_yield(struct iwarp_conn *c)
 {
 	if (!has_yielded(c))
 		list_add_tail(&c->iw->yielded, &c->yielded);
@@ -117,10 +117,10 @@ static bool is_spent(const struct iwarp *iw)
 }
 
 /* Return: whether @c is in `yielded` and will be served at the end of a flush. */
-static bool has_to_rest(struct iwarp_conn *c)
+static bool has_to_yield(struct iwarp_conn *c)
 {
 	if (c->moves_much || (is_latency_bound(c->iw) && moved_lately(c)))
-		stream_rest(c);
+		stream_yield(c);
 	return has_yielded(c);
 }
 
@@ -145,7 +145,7 @@ void stream_open(struct iwarp_conn *c)
 	c->tell_connected = true;
 	iwarp_conn_activate(c);
 	/* Octets behind the MPA frame may be there, and their edge gone: read in the next tick. */
-	stream_rest(c);
+	stream_yield(c);
 }
 
 static void socket_failed(struct iwarp_conn *c, int err)
@@ -172,7 +172,7 @@ static void discard(struct iwarp_conn *c)
 		}
 	}
 	if (!c->eof)
-		stream_rest(c);
+		stream_yield(c);
 }
 
 /*
@@ -298,7 +298,7 @@ static void write_share(struct iwarp_conn *c, const size_t each_way)
 	while (c->state < IWARP_LINGER && !c->blocked && (pieces = qp_tx_want(&c->qp, &iov)) > 0) {
 		octets = may_write(c, share, each_way);
 		if (!octets) {
-			stream_rest(c);
+			stream_yield(c);
 			break;
 		}
 		n = send_octets(c->fd, iov, pieces, octets);
@@ -322,7 +322,7 @@ static void write_share(struct iwarp_conn *c, const size_t each_way)
 
 void stream_write(struct iwarp_conn *c)
 {
-	if (c->state != IWARP_OPEN || !has_to_rest(c))
+	if (c->state != IWARP_OPEN || !has_to_yield(c))
 		write_share(c, share_now(c->iw));
 }
 
@@ -494,7 +494,7 @@ static void read_share(struct iwarp_conn *c, const size_t each_way)
 	if (qp_is_starved(&c->qp))
 		starve(c);
 	else if (outcome == GOT_ALL)
-		stream_rest(c);
+		stream_yield(c);
 	else if (outcome == GOT_SOME)
 		probe_later(c);
 	/* Input may require output at once: Read responses, Reads that waited for depth, the
@@ -504,7 +504,7 @@ static void read_share(struct iwarp_conn *c, const size_t each_way)
 
 void stream_read(struct iwarp_conn *c)
 {
-	if (!has_to_rest(c))
+	if (!has_to_yield(c))
 		read_share(c, share_now(c->iw));
 }
 
@@ -531,7 +531,7 @@ static void go_on_with_some(struct iwarp *iw)
 	if (list_is_empty(&iw->yielded))
 		return;
 	list_add_tail(&iw->yielded, &iw->mark);
-	for (unsigned i = 0; i == 0 || (i < TURN_RESTING && !is_spent(iw)); i++) {
+	for (unsigned i = 0; i == 0 || (i < TURN_YIELDED && !is_spent(iw)); i++) {
 		item = list_pop(&iw->yielded);
 		if (item == &iw->mark)
 			return;
@@ -612,9 +612,9 @@ void stream_disconnect(struct iwarp_conn *c)
 	if (!list_is_empty(&c->starved)) {
 		list_del(&c->starved);
 		c->base.waits = false;
-		stream_rest(c);
+		stream_yield(c);
 	}
 	if (c->base.is_full)
-		stream_rest(c);
+		stream_yield(c);
 	stream_write(c);
 }

@@ -22,8 +22,8 @@ void stream_stalled(struct iwarp_conn *c);
  * the socket, until one of them blocks or the connection's share of the turn is used up. */
 void stream_read(struct iwarp_conn *c);
 
-/** stream_rest - @c continues at the end of a flush (stream_go_on()). */
-void stream_rest(struct iwarp_conn *c);
+/** stream_yield - @c continues at the end of a flush (stream_go_on()). */
+void stream_yield(struct iwarp_conn *c);
 
 /**
  * stream_go_on - continue with connections in `yielded`: at least one, and as many as the turn's
