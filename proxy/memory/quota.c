@@ -49,8 +49,9 @@
  * - While the reservation lasts, at most QUOTA_CLAIM, other members of its line get one sixteenth
  *   of what they could take otherwise, and nothing in the second half of the time. Memory that they
  *   give back accumulates.
- * - A member whose client would hold more than an equal part of all memory does not reserve. A
- *   reservation never touches other routes' own zones.
+ * - A member does not reserve if its client would hold more than an equal part of all memory, or
+ *   if the rules above would keep it waiting even after all other clients had given their memory
+ *   back. A reservation never touches other routes' own zones.
  * - If the holders of the memory do not give it back, the reservation fails. The others continue,
  *   and the next reservation of that route waits twice as long, up to QUOTA_PAUSE. So memory is
  *   idle for a small part of the time at most.
@@ -369,23 +370,30 @@ static bool session_fits_client(const struct quota_member *m, size_t bytes, size
 }
 
 /*
+ * @free: free octets that its route could take. Return: whether the server, the client and the
+ *        session of @m may hold @bytes more.
+ */
+static bool shares_fit(const struct quota_member *m, size_t bytes, size_t free)
+{
+	bool is_little = m->used + bytes <= m->group->little;
+
+	return bytes <= free && server_fits(m, bytes, free - bytes) &&
+	       client_fits(m, bytes, free - bytes, is_little ? QUOTA_OF_LITTLE : 1) &&
+	       (is_little ||
+		(turns_over(m, bytes, free - bytes) && session_fits_client(m, bytes, free)));
+}
+
+/*
  * @room: octets that its route may take now.
  */
 static bool member_fits(const struct quota_member *m, size_t bytes, size_t room)
 {
 	const struct quota_group *g = m->group;
-	bool is_little = m->used + bytes <= g->little;
-	size_t free;
 
 	if (g->claimer && g->claimer != m)
 		room = reserved_room(g, room);
-	if (bytes > room)
-		return false;
-	free = buf_zone_free(g->pool->quota->arena, g->own) + common_part(g);
-	return bytes <= free && server_fits(m, bytes, free - bytes) &&
-	       client_fits(m, bytes, free - bytes, is_little ? QUOTA_OF_LITTLE : 1) &&
-	       (is_little ||
-		(turns_over(m, bytes, free - bytes) && session_fits_client(m, bytes, free)));
+	return bytes <= room &&
+	       shares_fit(m, bytes, buf_zone_free(g->pool->quota->arena, g->own) + common_part(g));
 }
 
 bool quota_may_take(struct quota_member *m, size_t bytes)
@@ -494,14 +502,15 @@ void quota_undo(struct quota_member *m, void *block)
 		m->client->gave -= bytes;
 }
 
-/* Whether the client of @m, given what @m waits for, would hold no more than an equal part of
- * what its route can have. */
-static bool is_below_its_part(const struct quota_member *m)
+/* Whether the client of @m, given what @m waits for, would hold no more than an equal part of what
+ * its route can have, and @m could take it if all other clients had given back what they hold. */
+static bool is_within_its_part(const struct quota_member *m)
 {
 	const struct quota_group *g = m->group;
-	size_t used = m->client ? m->client->used : m->used;
+	size_t used = m->client ? m->client->used : m->used, most = most_of(g);
 
-	return used == 0 || used + m->wants <= most_of(g) / (g->holders + 1);
+	return used == 0 ||
+	       (used + m->wants <= most / (g->holders + 1) && shares_fit(m, m->wants, most - used));
 }
 
 /* Begin a reservation for @m if its request has waited for long and the shares allow it. */
@@ -511,7 +520,7 @@ static void consider_claim(struct quota_member *m)
 	struct quota_pool *pool = g->pool;
 	bool beyond = m->used + m->wants > own_bytes(g);
 
-	if (g->claimer || quota_now(g) - m->since < g->patience || !is_below_its_part(m))
+	if (g->claimer || quota_now(g) - m->since < g->patience || !is_within_its_part(m))
 		return;
 	if (beyond && (pool->claimer || quota_now(g) < pool->rests_until))
 		return;

@@ -702,6 +702,31 @@ static void attempts_that_fail_are_no_turnover(void **state)
 	scene_free();
 }
 
+static void take_one(struct greedy *g, unsigned i, size_t bytes)
+{
+	assert_true(quota_may_take(&g->m[i], bytes));
+	g->blocks[i][g->n[i]] = quota_take(&g->m[i], bytes);
+	assert_non_null(g->blocks[i][g->n[i]++]);
+}
+
+/* @m waits for @bytes, and others of its route find memory meanwhile. */
+static void claims_nothing(struct quota_member *m, size_t bytes, struct user *other)
+{
+	quota_wait(m, bytes);
+	for (unsigned i = 0; i < 100; i++) {
+		s.quota.now += NSEC_PER_SEC / 10;
+		quota_turn(&s.quota, s.quota.now);
+		stir(m);
+		assert_null(quota_next(&s.quota, BUF_TRANSACTION));
+		assert_null(s.groups[1].claimer);
+		assert_true(free_of_route() > 8 * MIB);
+		ask(other, MIB);
+		assert_non_null(other->block);
+		give_back(other);
+	}
+	quota_unwait(m);
+}
+
 /* A client that holds its part does not claim the rest: memory is there for others meanwhile. */
 static void a_client_that_holds_its_part_claims_nothing(void **state)
 {
@@ -716,20 +741,30 @@ static void a_client_that_holds_its_part_claims_nothing(void **state)
 	greedy_init(&g, 2, &a, NULL);
 	turn_over(&g, 2);
 	(void)take_all(&g, 2, 8 * MIB);
-	quota_wait(&g.m[0], 8 * MIB);
-	for (unsigned i = 0; i < 100; i++) {
-		s.quota.now += NSEC_PER_SEC / 10;
-		quota_turn(&s.quota, s.quota.now);
-		stir(&g.m[0]);
-		assert_null(quota_next(&s.quota, BUF_TRANSACTION));
-		assert_null(s.groups[1].claimer);
-		assert_true(free_of_route() > 8 * MIB);
-		ask(u, MIB);
-		assert_non_null(u->block);
-		give_back(u);
-	}
-	quota_unwait(&g.m[0]);
+	claims_nothing(&g.m[0], 8 * MIB, u);
 	give_all(&g, 2);
+	scene_free();
+}
+
+/* A session that holds more than its part of what its client may hold claims nothing: memory that came
+ * free would not be for it. */
+static void a_session_that_holds_its_part_claims_nothing(void **state)
+{
+	static struct greedy g;
+	struct user *u;
+	struct quota_account a = {0}, b = {0};
+
+	(void)state;
+	scene_new(256 * MIB, BUF_TRANSACTION, 1);
+	u = &s.users[1][0];
+	quota_count_for(&u->m, &b, NULL);
+	greedy_init(&g, 12, &a, NULL);
+	while (g.m[0].used < s.groups[1].all / 8)
+		take_one(&g, 0, MIB);
+	for (unsigned i = 1; i < 12; i++)
+		take_one(&g, i, 4096);
+	claims_nothing(&g.m[0], 64 << 10, u);
+	give_all(&g, 12);
 	scene_free();
 }
 
@@ -752,6 +787,7 @@ int main(void)
 		cmocka_unit_test(a_client_that_gives_nothing_back_holds_little),
 		cmocka_unit_test(attempts_that_fail_are_no_turnover),
 		cmocka_unit_test(a_client_that_holds_its_part_claims_nothing),
+		cmocka_unit_test(a_session_that_holds_its_part_claims_nothing),
 	};
 
 	return cmocka_run_group_tests_name("quota", tests, NULL, NULL);
