@@ -243,7 +243,7 @@ const struct config config_defaults = {
 	.peer_timeout_s = 30,
 	.receives = CONFIG_RECEIVES_AUTO,
 	.handles = CONFIG_HANDLES_REFUSE,
-	.adaptive_poll_us = 50,
+	.adaptive_poll_us = 250,
 	.log_level = LOG_LEVEL_INFO,
 	.metrics = {.port = 9749},
 };

@@ -43,8 +43,8 @@ struct event_loop {
 	struct loop_watch wake_watch;
 	int wake_fd, timer_fd;
 	unsigned watches;
-	unsigned handed; /* how many events watches were given */
-	struct patience patience;
+	nsec_t came; /* when the wait's first event was given to its watch; 0: none yet */
+	struct polling polling;
 };
 
 /* One for each watch. */
@@ -77,7 +77,8 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
 		events |= LOOP_READ;
 	if (what & EV_WRITE)
 		events |= LOOP_WRITE;
-	we->loop->handed++;
+	if (!we->loop->came)
+		we->loop->came = loop_now();
 	if (events)
 		we->watch->ready(we->watch, events);
 }
@@ -258,9 +259,9 @@ static int loop_arm(struct event_loop *el, nsec_t deadline)
 	return 0;
 }
 
-void loop_look_first(struct loop *loop, nsec_t most)
+void loop_poll_first(struct loop *loop, nsec_t most)
 {
-	patience_init(&event_loop_of(loop)->patience, most);
+	polling_init(&event_loop_of(loop)->polling, most);
 }
 
 static int hand_out(struct event_loop *el, int flags)
@@ -271,14 +272,13 @@ static int hand_out(struct event_loop *el, int flags)
 	return ERR_IO;
 }
 
-static int look(struct event_loop *el, nsec_t until)
+static int poll_until(struct event_loop *el, nsec_t until)
 {
-	unsigned before = el->handed;
 	int err;
 
 	do
 		err = hand_out(el, EVLOOP_NONBLOCK);
-	while (!err && el->handed == before && loop_now() < until);
+	while (!err && !el->came && loop_now() < until);
 	return err;
 }
 
@@ -293,15 +293,16 @@ static int sleep_until(struct event_loop *el, nsec_t deadline)
 	return err ? err : hand_out(el, 0);
 }
 
-static int look_or_sleep(struct event_loop *el, nsec_t deadline)
+static int poll_or_sleep(struct event_loop *el, nsec_t deadline)
 {
-	unsigned before = el->handed;
-	nsec_t begun = loop_now(), most = polling_look(&el->patience);
-	int err = most ? look(el, nsec_min(deadline, begun + most)) : 0;
+	nsec_t begun = loop_now(), most = polling_time(&el->polling);
+	int err;
 
-	if (!err && el->handed == before)
+	el->came = 0;
+	err = most ? poll_until(el, nsec_min(deadline, begun + most)) : 0;
+	if (!err && !el->came)
 		err = sleep_until(el, deadline);
-	patience_note(&el->patience, el->handed != before ? loop_now() - begun : NSEC_NEVER);
+	polling_note(&el->polling, el->came ? el->came - begun : NSEC_NEVER);
 	return err;
 }
 
@@ -311,7 +312,7 @@ int loop_run_once(struct loop *loop, nsec_t deadline)
 
 	if (deadline == 0 || deadline <= loop_now())
 		return hand_out(el, EVLOOP_NONBLOCK);
-	return look_or_sleep(el, deadline);
+	return poll_or_sleep(el, deadline);
 }
 
 static void on_signal(struct loop_watch *watch, unsigned events)

@@ -33,12 +33,12 @@ nsec_t loop_now(void);
 int loop_run_once(struct loop *loop, nsec_t deadline) WARN_UNUSED;
 
 /**
- * loop_look_first - before each wait, busy-poll for up to @most while that pays
+ * loop_poll_first - before each wait, busy-poll for up to @most while that pays
  * (daemon/loop_polling.h)
  *
  * With 0, which is also the default, the loop blocks at once.
  */
-void loop_look_first(struct loop *loop, nsec_t most);
+void loop_poll_first(struct loop *loop, nsec_t most);
 
 struct event_base;
 

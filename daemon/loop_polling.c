@@ -1,25 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/loop_polling.h"
 
-enum { WEIGHT = 16 }; /* weight of a new wait in the average: 1/WEIGHT */
+enum { BLOCKED, POLLED };
 
-/* Poll if at least 3 of 4 recent waits were shorter than .most: at most one poll in four is
- * wasted. */
-enum { SOON_ENOUGH = PATIENCE_ALL * 3 / 4 };
-
-void patience_init(struct patience *p, nsec_t most)
+void polling_init(struct polling *p, nsec_t most)
 {
-	*p = (struct patience){.most = most};
+	*p = (struct polling){.most = most};
 }
 
-nsec_t polling_look(const struct patience *p)
+nsec_t polling_time(const struct polling *p)
 {
-	return p->soon >= SOON_ENOUGH ? p->most : 0;
+	nsec_t time = nsec_min(2 * p->mean[BLOCKED], p->most);
+
+	if (!p->polls)
+		return 0;
+	return time > p->most / 5 ? time : p->most / 5;
 }
 
-void patience_note(struct patience *p, nsec_t waited)
+/* Whether the next block is polled. The second block of all is the first trial. */
+static bool choose(const struct polling *p)
 {
-	p->soon -= p->soon / WEIGHT;
-	if (waited < p->most)
-		p->soon += PATIENCE_ALL / WEIGHT;
+	bool pays = p->mean[POLLED] < p->mean[BLOCKED] / 8 * 7;
+
+	return p->blocks % POLLING_TRIAL == 1 ? !p->polls : pays;
+}
+
+void polling_note(struct polling *p, nsec_t waited)
+{
+	nsec_t poll = polling_time(p);
+
+	if (!p->most)
+		return;
+	p->sum += nsec_min(waited, p->most);
+	if (p->polls && waited >= poll) {
+		p->misses++;
+		p->sum += poll;
+	}
+	if (++p->waits < POLLING_BLOCK && p->misses < POLLING_MISSES)
+		return;
+	p->mean[p->polls] = p->sum / p->waits;
+	p->blocks++;
+	p->polls = choose(p);
+	p->waits = p->misses = 0;
+	p->sum = 0;
 }

@@ -379,7 +379,7 @@ static void *worker_main(void *arg)
 	char name[16];
 	int err;
 
-	loop_look_first(w->loop, w->gw->cfg->adaptive_poll_us * (nsec_t)1000);
+	loop_poll_first(w->loop, w->gw->cfg->adaptive_poll_us * (nsec_t)1000);
 	snprintf(name, sizeof(name), "worker-%u", w->index);
 	pthread_setname_np(pthread_self(),
 			   /* only the thread itself can set it without opening a file, which the

@@ -31,7 +31,7 @@ static void test_defaults(void **state)
 	assert_int_equal(cfg->max_setups_per_second, 1000);
 	assert_int_equal(cfg->drain_timeout_s, 10);
 	assert_int_equal(cfg->peer_timeout_s, 30);
-	assert_int_equal(cfg->adaptive_poll_us, 50);
+	assert_int_equal(cfg->adaptive_poll_us, 250);
 	assert_int_equal(cfg->receives, CONFIG_RECEIVES_AUTO);
 	assert_int_equal(cfg->handles, CONFIG_HANDLES_REFUSE);
 	assert_int_equal(cfg->log_level, LOG_LEVEL_INFO);

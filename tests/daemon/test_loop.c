@@ -14,6 +14,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "daemon/loop.h"
+#include "daemon/loop_polling.h"
 
 /* Timers that the kernel was asked for: by timerfds, and by waits with a time-out. */
 static unsigned timers_set;
@@ -72,8 +73,8 @@ static nsec_t looks_for;
 /* Let events come soon so often that the loop busy-polls. */
 static void make_patient(struct loop *loop)
 {
-	loop_look_first(loop, looks_for);
-	for (unsigned i = 0; i < 100; i++) {
+	loop_poll_first(loop, looks_for);
+	for (unsigned i = 0; i < POLLING_BLOCK + 30; i++) {
 		loop_wake(loop);
 		assert_int_equal(loop_run_once(loop, NSEC_NEVER), 0);
 	}
@@ -199,7 +200,7 @@ static void timer_is_not_set_for_each_wait(void **state)
 		loop_wake(loop);
 		assert_int_equal(loop_run_once(loop, loop_now() + 10 * NSEC_PER_SEC), 0);
 	}
-	assert_int_equal(timers_set - before, looks_for ? 0 : 1);
+	assert_in_range(timers_set - before, looks_for ? 0 : 1, 1);
 	/* An earlier deadline needs another one. */
 	assert_int_equal(loop_run_once(loop, loop_now() + NSEC_PER_MS), 0);
 	assert_true(looks_for || timers_set - before == 2);
@@ -309,7 +310,7 @@ static void deadlines_are_nothing_that_came(void **state)
 	looks_for = 1000 * NSEC_PER_SEC;
 	loop = loop_must();
 	slept = sleeps();
-	for (unsigned i = 0; i < 10; i++)
+	for (unsigned i = 0; i < POLLING_MISSES + 4; i++)
 		assert_int_equal(loop_run_once(loop, loop_now() + NSEC_PER_MS), 0);
 	assert_true(sleeps() > slept);
 	loop_free(loop);
