@@ -38,6 +38,7 @@ struct mem_conn *mem_conn_new(struct mem_fabric *f, void *owner)
 	memnet_due_init(&c->end, c, MEM_END_IS_TOLD);
 	memnet_due_init(&c->resume, c, MEM_RESUMES);
 	c->end.local = c->bye.local = true;
+	c->may_receive = UINT32_MAX;
 	list_init(&c->set_up.link);
 	list_init(&c->ended.link);
 	list_init(&c->sated.link);

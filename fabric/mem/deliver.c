@@ -110,6 +110,8 @@ static void deliver_send(struct mem_conn *target, struct mem_op *op)
 	struct mem_op *recv = shares ? mem_shared_pick(f) : next_recv(target);
 	struct mem_exposure *e = NULL;
 
+	if (target->may_receive != UINT32_MAX)
+		target->may_receive--;
 	if (!recv) {
 		mem_conn_breach(target, ERR_PROTO, "Send without a posted Receive");
 		return;

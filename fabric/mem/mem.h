@@ -132,6 +132,14 @@ struct memnet_pace {
  * of @pace from now on. */
 void memnet_pace(struct fabric_conn *base, const struct memnet_pace *pace);
 
+/**
+ * memnet_limit_messages - from now on @n messages of the end @base find a Receive, and later ones wait, with all
+ * that @base sends behind them, as if the other end held its share of shared Receives (.waits). UINT32_MAX: no limit
+ *
+ * @idles: while a message waits, the other end reports that it left its turn unused (.idles)
+ */
+void memnet_limit_messages(struct fabric_conn *base, uint32_t n, bool idles);
+
 /** memnet_short - exposures and Reads of @base fail with ERR_AGAIN from @from to @until, as on a
  * device that is short of windows and registrations. */
 void memnet_short(struct fabric *base, nsec_t from, nsec_t until);

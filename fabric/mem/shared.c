@@ -19,6 +19,7 @@
  * to try again:
  * - a Send that finds .queue empty;
  * - a Send to an end that holds too many Receives (fabric_may_keep()), unless the instance shares blindly;
+ * - a Send of an end whose messages a test limits (memnet_limit_messages()), even if Receives are not shared;
  * - a Write to a stream that has no room;
  * - every operation that arrives behind one of these.
  *
@@ -127,31 +128,36 @@ static bool may_keep(const struct mem_conn *c)
 	       (c->base.behind && left > f->receives_most / FABRIC_LAST);
 }
 
-/* Whether there is a Receive for a message to @c. */
-static bool is_free_for(const struct mem_conn *c)
+/* Whether @c holds its share of the Receives: another message waits. */
+static bool has_its_share(const struct mem_conn *c)
 {
-	return mem_conn_fabric(c)->share.queued && may_keep(c);
+	return c->may_receive == 0 || (mem_shared_serves(c) && !may_keep(c));
 }
 
-/* Whether the next operation of the backlog needs a shared Receive. */
+/* Whether a message to @c waits for a Receive. */
+static bool lacks_recv(const struct mem_conn *c)
+{
+	return has_its_share(c) || (mem_shared_serves(c) && !mem_conn_fabric(c)->share.queued);
+}
+
 static bool next_is_send(const struct mem_conn *c)
 {
-	return mem_shared_serves(c) &&
-	       list_first(&c->backlog, struct mem_op, link)->kind == MEM_SEND;
+	return list_first(&c->backlog, struct mem_op, link)->kind == MEM_SEND;
 }
 
 static bool can_go_on(const struct mem_conn *c)
 {
 	if (c->state != MEM_OPEN || c->closing)
 		return false;
-	return c->base.is_full ? c->has_room : !next_is_send(c) || is_free_for(c);
+	return c->base.is_full ? c->has_room : !next_is_send(c) || !lacks_recv(c);
 }
 
 static void note_whether_it_waits(struct mem_conn *c)
 {
 	bool waited = c->base.waits, behind = c->base.behind;
 
-	c->base.waits = !list_is_empty(&c->backlog) && next_is_send(c) && !may_keep(c);
+	c->base.waits = !list_is_empty(&c->backlog) && next_is_send(c) && has_its_share(c);
+	c->base.idles = c->base.waits && c->idles;
 	c->base.behind &= c->base.waits;
 	if (!(c->base.waits ? !waited : behind) || !list_is_empty(&c->sated.link))
 		return;
@@ -227,12 +233,14 @@ bool mem_shared_wait(struct mem_conn *target, struct mem_op *op)
 	struct mem_share *s = &mem_conn_fabric(target)->share;
 
 	if (list_is_empty(&target->backlog)) {
-		if (!mem_shared_serves(target) || op->kind != MEM_SEND || is_free_for(target))
+		if (op->kind != MEM_SEND || !lacks_recv(target))
 			return false;
 		list_add_tail(&s->waiting, &target->waiting);
-		if (!s->dry && !s->queued)
-			fabric_depth_low(&s->depth);
-		s->dry |= !s->queued;
+		if (mem_shared_serves(target) && !s->queued) {
+			if (!s->dry)
+				fabric_depth_low(&s->depth);
+			s->dry = true;
+		}
 	}
 	list_add_tail(&target->backlog, &op->link);
 	note_whether_it_waits(target);
@@ -305,6 +313,16 @@ void mem_shared_flush(struct mem_fabric *f)
 	}
 	fabric_depth_see(&s->depth, s->queued);
 	mem_shared_wake(f);
+}
+
+void memnet_limit_messages(struct fabric_conn *base, uint32_t n, bool idles)
+{
+	struct mem_conn *target = mem_conn_of(base)->peer;
+
+	assert(target);
+	target->may_receive = n;
+	target->idles = idles;
+	mem_shared_wake(mem_conn_fabric(target));
 }
 
 void memnet_flush_shared(struct fabric *base)

@@ -131,6 +131,35 @@ static void posts_and_exposes_fail_on_order(void **state)
 	}
 }
 
+/* memnet_limit_messages() on connections with Receives of their own. */
+static void messages_wait_on_order(void **state)
+{
+	static struct world w;
+
+	(void)state;
+	world_start(&w, &world_quiet);
+	world_join(&w);
+	for (unsigned i = 0; i < 4; i++)
+		world_recv(&w, 1, w.b, i * 64, 64);
+	world_pump(&w);
+	memnet_limit_messages(w.a, 1, false);
+	assert_false(w.b->waits);
+	for (unsigned i = 0; i < 4; i++)
+		world_send(&w, 0, w.a, 1024, 64);
+	world_run(&w);
+	assert_int_equal(w.completed[1], 1);
+	assert_true(w.b->waits && !w.b->idles);
+	memnet_limit_messages(w.a, 1, true);
+	world_run(&w);
+	assert_int_equal(w.completed[1], 2);
+	assert_true(w.b->waits && w.b->idles);
+	memnet_limit_messages(w.a, UINT32_MAX, true);
+	world_run(&w);
+	assert_int_equal(w.completed[1], 4);
+	assert_false(w.b->waits || w.b->idles);
+	world_stop(&w);
+}
+
 static void every_allocation_may_fail(void **state)
 {
 	static struct world w;
@@ -155,6 +184,7 @@ int main(void)
 		cmocka_unit_test(stall_at_every_step),
 		cmocka_unit_test(refuses_on_order),
 		cmocka_unit_test(posts_and_exposes_fail_on_order),
+		cmocka_unit_test(messages_wait_on_order),
 		cmocka_unit_test(every_allocation_may_fail),
 	};
 	return cmocka_run_group_tests_name("mem faults", tests, NULL, NULL);

@@ -71,6 +71,8 @@ static void on_event(struct world *w, int side, const struct fabric_event *ev)
 	case FABRIC_EV_CONNECTED:
 		w->connected[side] = true;
 		break;
+	case FABRIC_EV_SATED:
+		break;
 	case FABRIC_EV_DISCONNECTED:
 		w->gone[side] = true;
 		w->status[side] = ev->status;
