@@ -58,5 +58,8 @@ void hoard_give(struct hoard *h, size_t bytes)
 void hoard_end(struct hoard *h)
 {
 	hoard_release(h, h->nrbufs);
+	if (h->own_ops)
+		h->pool->fabric->ops = h->own_ops;
+	h->own_ops = NULL;
 	hoard_give(h, SIZE_MAX & ~(size_t)(BUF_MIN_BLOCK - 1));
 }

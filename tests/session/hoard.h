@@ -3,6 +3,7 @@
 #define TESTS_SESSION_HOARD_H
 
 #include "proxy/leg/recvs.h"
+#include "tests/session/world.h"
 
 /** hoard - holds scarce resources of a gateway, as waiting messages would. Large: make it
  * static. */
@@ -17,11 +18,18 @@ struct hoard {
 	struct buf_arena *arena;
 	void *blocks[HOARD_MOST];
 	unsigned nblocks;
+	/* hoard_all_receives(): operations of the fabric; its own ones */
+	struct fabric_ops ops;
+	const struct fabric_ops *own_ops;
 };
 
 /** hoard_receives - take Receives of @pool, the same pool each time, until @n are held or none is
  * left. Return: how many are held. */
 unsigned hoard_receives(struct hoard *h, struct recvs *pool, unsigned n);
+
+/** hoard_all_receives - take all Receives of fabric @i of the gateway, those that are posted, too, so that none is left
+ * until hoard_end(). The pool has at most HOARD_MOST. */
+void hoard_all_receives(struct hoard *h, struct world *w, unsigned i);
 
 /** hoard_release - return @n of the Receives, or all if there are fewer. */
 void hoard_release(struct hoard *h, unsigned n);

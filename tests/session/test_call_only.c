@@ -45,6 +45,17 @@ static void begin(unsigned cv, unsigned sv, bool reverse)
 	begin_as(&s, reverse);
 }
 
+/* Receives are shared, and those of servers' messages are others than those of clients'. */
+static void begin_sharing(void)
+{
+	struct setup s = setup_defaults(2, 2, 96);
+
+	s.net.shares_receives = true;
+	s.two_fabrics = true;
+	s.memory = 16 << 20;
+	begin_as(&s, false);
+}
+
 static void end(void)
 {
 	assert_int_equal(caller->corrupt + responder->corrupt + caller->errors, 0);
@@ -205,17 +216,26 @@ static void one_credit_is_not_kept_for_ever(void **state)
 	end();
 }
 
+/* A message of the responder's finds no Receive. It is a call whose requester waits. */
+static void hold_up(void)
+{
+	memnet_limit_messages(responder->leg.conn, 0, false);
+	assert_true(peer_call(responder, &plain));
+}
+
+/* From now on its messages find Receives again. */
+static void let_in(void)
+{
+	memnet_limit_messages(responder->leg.conn, UINT32_MAX, false);
+}
+
 /* The gateway keeps its responder from being heard, now and then: so long its time stands still, but that is no new beginning. */
 static void pauses_are_no_beginnings(void **state)
 {
 	(void)state;
 	for (unsigned reverse = 0; reverse < 2; reverse++) {
-		struct session *s;
-		struct leg *leg;
-
 		begin(2, 2, reverse);
-		s = inside_session(w.proxy, 0);
-		leg = reverse ? &s->client : &s->server;
+		caller->holds = true;
 		responder->holds = true;
 		calls(&plain, CREDITS, 0);
 		world_run(&w, NSEC_PER_SEC);
@@ -223,61 +243,66 @@ static void pauses_are_no_beginnings(void **state)
 		calls(&plain, 1, 0);
 		world_run(&w, 20 * NSEC_PER_SEC);
 		for (unsigned i = 0; i < 2; i++) {
-			leg->conn->waits = true;
-			session_touch(s);
+			hold_up();
 			world_run(&w, 30 * NSEC_PER_SEC);
-			leg->conn->waits = false;
-			session_touch(s);
+			let_in();
 			world_run(&w, 19 * NSEC_PER_SEC);
 			assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
 		}
 		world_run(&w, 4 * NSEC_PER_SEC);
 		assert_int_equal(proxy_counters(w.proxy)->let_go, CREDITS);
 		assert_int_equal(peer_busy(caller), CREDITS); /* the last was answered */
+		(void)peer_forget(responder);
 		end();
 	}
 }
 
-/* ... but an answer is one, though it was seen while that stood still. */
+/* ... but an answer is one, though it was seen while that stood still: the responder's next message waited still. */
 static void an_answer_in_a_pause_is_a_beginning(void **state)
 {
-	struct session *s;
+	const struct memnet_pace slow = {.take = 30 * NSEC_PER_SEC}, none = {0};
 
 	(void)state;
 	begin(2, 2, false);
-	s = inside_session(w.proxy, 0);
-	call_only(CREDITS);
-	calls(&plain, 1, 0);
-	s->server.conn->waits = true;
-	session_touch(s);
-	s->forward.ended++; /* as if one had come and gone */
-	session_touch(s);
-	s->server.conn->waits = false;
-	session_touch(s);
+	caller->holds = true;
+	responder->holds = true;
+	calls(&plain, CREDITS - 1, 0);
+	world_run(&w, NSEC_PER_SEC);
+	responder->holds = false;
+	memnet_pace(responder->leg.conn, &slow); /* it gets the next call late, and answers it */
+	calls(&plain, 3, 0);
+	world_run(&w, 29 * NSEC_PER_SEC);
+	memnet_limit_messages(responder->leg.conn, 0, false);
+	world_run(&w, 2 * NSEC_PER_SEC);
+	memnet_pace(responder->leg.conn, &none);
+	responder->holds = true;
+	assert_true(peer_call(responder, &plain));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(caller->done, 1);
+	memnet_limit_messages(responder->leg.conn, 1, false);
+	world_run(&w, 10 * NSEC_PER_SEC);
+	assert_int_equal(caller->done, 2);
+	let_in();
 	world_run(&w, 50 * NSEC_PER_SEC);
 	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
 	world_run(&w, 15 * NSEC_PER_SEC);
 	assert_int_equal(proxy_counters(w.proxy)->let_go, CREDITS);
+	(void)peer_forget(responder);
 	end();
 }
 
 /* There were no Receives when the session was looked at, and nothing happens to it when there are again. */
 static void a_paused_session_continues_by_itself(void **state)
 {
-	static struct recvs out;
-	struct session *s;
+	static struct hoard hoard;
 
 	(void)state;
-	begin(2, 2, false);
-	s = inside_session(w.proxy, 0);
+	begin_sharing();
 	call_only(CREDITS);
-	list_init(&out.unused);
-	assert_true(recvs_are_out(&out));
-	s->server.recvs = &out;
-	session_touch(s);
+	hoard_all_receives(&hoard, &w, 1);
 	world_run(&w, 10 * NSEC_PER_SEC);
 	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
-	s->server.recvs = NULL;
+	hoard_end(&hoard);
 	world_run(&w, 10 * NSEC_PER_SEC);
 	assert_int_equal(proxy_counters(w.proxy)->let_go, CREDITS);
 	end();
@@ -286,23 +311,20 @@ static void a_paused_session_continues_by_itself(void **state)
 /* The same, but it was so when the calls began to be in others' way. */
 static void a_session_paused_from_the_start_continues(void **state)
 {
-	static struct recvs out;
-	struct session *s;
+	static struct hoard hoard;
 
 	(void)state;
 	for (unsigned is_out = 0; is_out < 2; is_out++) {
-		begin(2, 2, false);
-		s = inside_session(w.proxy, 0);
+		begin_sharing();
 		responder->holds = true;
 		calls(&plain, CREDITS, 0);
 		world_run(&w, 100 * NSEC_PER_SEC); /* no timer is armed any more */
 		responder->holds = false;
-		list_init(&out.unused);
 		if (is_out)
-			s->server.recvs = &out;
+			hoard_all_receives(&hoard, &w, 1);
 		calls(&plain, 1, 0);
 		world_run(&w, NSEC_PER_SEC);
-		s->server.recvs = NULL;
+		hoard_end(&hoard);
 		world_run(&w, 1000 * NSEC_PER_SEC);
 		print_message("out=%u: let go %u, busy %u\n", is_out,
 			      (unsigned)proxy_counters(w.proxy)->let_go, peer_busy(caller));
