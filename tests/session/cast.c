@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "proxy/routes.h"
 #include "tests/session/cast.h"
 
 #include <stdlib.h>
@@ -149,7 +150,7 @@ void cast_end(void)
 	probes_end(hall.proxy->routes[0]);
 	world_quit(&hall);
 	servers_put(hall.s.servers);
-	hall.proxy->cfg.jobs = NULL;
+	proxy_use_jobs(hall.proxy, NULL);
 	jobs_free(cast_jobs);
 	cast_jobs = NULL;
 	for (unsigned i = 0; i < 5; i++)

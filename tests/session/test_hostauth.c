@@ -368,7 +368,7 @@ static void begin_jobs(const struct cast *cast)
 	assert_non_null(cast_jobs);
 	assert_int_equal(jobs_start(cast_jobs), 0);
 	jobs_port_init(&port, cast_jobs, nobody, NULL);
-	hall.proxy->cfg.jobs = &port;
+	proxy_use_jobs(hall.proxy, &port);
 }
 
 static void keep_busy(void)
@@ -612,6 +612,15 @@ static void the_name_chooses_the_route(void **state)
 	cast_end();
 }
 
+/* A reload replaces route 2: the new one finds the route whose listener it shares. */
+static void share_again(void)
+{
+	proxy_listen_by(hall.proxy, 2, PROXY_NO_SLOT);
+	proxy_route_retire(hall.proxy, 2);
+	world_turn(&hall);
+	assert_int_equal(proxy_route_add(hall.proxy, 2, 2, 2), 0);
+}
+
 /* Route 2 is no longer in the file, or has other settings, while a client for that route proves its name. */
 static void a_route_that_was_removed_takes_nobody(void **state)
 {
@@ -620,8 +629,7 @@ static void a_route_that_was_removed_takes_nobody(void **state)
 	(void)state;
 	for (unsigned goes_on = 0; goes_on < 2; goes_on++) {
 		begin_shared(names, 1, true);
-		hall.proxy->routes[2]->leader = hall.proxy->routes[0];
-		hall.proxy->routes[0]->sharers++;
+		share_again();
 		proxy_route_retire(hall.proxy, 2);
 		if (goes_on)
 			strcpy(hall.routes[1].name, hall.routes[2].name);

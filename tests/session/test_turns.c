@@ -65,11 +65,12 @@ static int poll_much(struct fabric *f, struct fabric_event *ev)
 	return 1;
 }
 
-static void setup(void)
+static void setup(nsec_t (*clock)(void))
 {
 	struct setup s = setup_defaults(1U << 1, 1U << 1, 1);
 
 	s.two_fabrics = true;
+	s.clock = clock;
 	s.pairs = 2;
 	world_new(&w, &s);
 	world_connect(&w);
@@ -98,7 +99,7 @@ static void turn(const char *expected)
 static void answers_first_then_one_share(void **state)
 {
 	(void)state;
-	setup();
+	setup(NULL);
 	spent = true;
 	turn("fFg");
 	turn("fFG");
@@ -109,7 +110,7 @@ static void answers_first_then_one_share(void **state)
 static void both_where_there_is_time(void **state)
 {
 	(void)state;
-	setup();
+	setup(NULL);
 	spent = false;
 	turn("fFgG");
 	turn("fFgG");
@@ -129,9 +130,9 @@ static void expect_events(nsec_t cost, unsigned first, unsigned second)
 	assert_int_equal(polled[1], second);
 }
 
-static void begin_events(void)
+static void begin_events(nsec_t (*clock)(void))
 {
-	setup();
+	setup(clock);
 	poll_fabric = ops.poll;
 	ops.poll = poll_much;
 }
@@ -139,7 +140,6 @@ static void begin_events(void)
 static void end_events(void)
 {
 	events_left = 0;
-	w.proxy->cfg.clock = NULL;
 	ops.poll = poll_fabric;
 	teardown();
 }
@@ -147,9 +147,10 @@ static void end_events(void)
 static void events_take_as_long_as_a_few_flushes(void **state)
 {
 	(void)state;
-	begin_events();
-	expect_events(100 * EVENT_COST, 12, 12); /* without a clock */
-	w.proxy->cfg.clock = clock_now;
+	begin_events(NULL);
+	expect_events(100 * EVENT_COST, 12, 12);
+	end_events();
+	begin_events(clock_now);
 	expect_events(0, 12, 12);
 	expect_events(3 * EVENT_COST, 12, 12);
 	expect_events(5 * EVENT_COST, 20, 12);
@@ -162,8 +163,7 @@ static void events_take_as_long_as_a_few_flushes(void **state)
 static void two_sessions_end_a_turn(void **state)
 {
 	(void)state;
-	begin_events();
-	w.proxy->cfg.clock = clock_now;
+	begin_events(clock_now);
 	by_turns = true;
 	expect_events(100 * EVENT_COST, 12, 12);
 	by_turns = false;

@@ -175,6 +175,7 @@ void world_new(struct world *w, const struct setup *s)
 		.pass_bytes = w->s.pass_bytes,
 		.pass_from = w->s.pass_from,
 		.seed = s->net.seed,
+		.clock = s->clock,
 	};
 	w->proxy = proxy_new(&cfg);
 	assert_non_null(w->proxy);

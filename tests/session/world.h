@@ -45,7 +45,8 @@ struct setup {
 	const struct leg_auth *client_auth, *listen_auth, *upstream_auth, *server_auth;
 	bool raw; /* there is a raw peer, too: at the first pair's listener unless raw_client */
 	bool raw_client;
-	bool two_fabrics; /* the gateway has one fabric for clients and one for servers */
+	nsec_t (*clock)(void); /* as in struct proxy_config */
+	bool two_fabrics;      /* the gateway has one fabric for clients and one for servers */
 	struct memnet_config net;
 };
 
