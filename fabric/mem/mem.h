@@ -140,6 +140,9 @@ void memnet_pace(struct fabric_conn *base, const struct memnet_pace *pace);
  */
 void memnet_limit_messages(struct fabric_conn *base, uint32_t n, bool idles);
 
+/** memnet_starve - from now on @base reports, or does not, that shared Receives are starved (.in_want). */
+void memnet_starve(struct fabric *base, bool starves);
+
 /** memnet_short - exposures and Reads of @base fail with ERR_AGAIN from @from to @until, as on a
  * device that is short of windows and registrations. */
 void memnet_short(struct fabric *base, nsec_t from, nsec_t until);

@@ -325,6 +325,11 @@ void memnet_limit_messages(struct fabric_conn *base, uint32_t n, bool idles)
 	mem_shared_wake(mem_conn_fabric(target));
 }
 
+void memnet_starve(struct fabric *base, bool starves)
+{
+	base->in_want = starves;
+}
+
 void memnet_flush_shared(struct fabric *base)
 {
 	struct mem_fabric *f = mem_fabric_of(base);
