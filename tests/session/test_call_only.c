@@ -338,7 +338,7 @@ static void answers_that_wait_for_memory_are_not_lost(void **state)
 {
 	const struct peer_spec longer = {.body = 128, .reply = 7000, .segs = 1};
 	static struct hoard hoard;
-	struct session *s;
+	const struct session *s;
 
 	(void)state;
 	begin(2, 2, false);

@@ -309,7 +309,7 @@ static void any_call(void)
 /* A bit flips in the payload memory of an RPC under way. */
 static void flip(void)
 {
-	struct session *s;
+	const struct session *s;
 	unsigned left;
 
 	if (list_is_empty(&w.proxy->sessions))

@@ -507,7 +507,7 @@ static void let_go_meanwhile(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		const unsigned sv = 1 + i / 2;
-		struct session *s;
+		const struct session *s;
 
 		stage_reply_timeout = TIMEOUT;
 		open_stage(1 + i % 2, sv, WINDOW, HOP);
