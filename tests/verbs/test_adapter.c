@@ -159,9 +159,7 @@ static void what_was_sent_tells_why(void **state)
 	(void)state;
 	assert_int_equal(memory_register(&adapter.v.base, memory, sizeof(memory)), 0);
 	adapter_open();
-	assert_int_equal(srq_open(adapter.dev), 0);
-	adapter.v.shares_receives = true;
-	adapter.v.recv_len = 64;
+	assert_int_equal(fabric_share_receives(&adapter.v.base, 64, &adapter), 0);
 	adapter_connect(&p);
 	s = adapter.dev->share;
 	assert_int_equal(srq_post(s, memory, NULL), 0);

@@ -69,8 +69,8 @@ static uint64_t counted(const struct config *cfg, bool shares)
 	struct gateway gw;
 	uint64_t sum;
 
-	adapter.v.shares_receives = shares;
-	adapter.v.base.receives = receives;
+	if (shares)
+		assert_int_equal(fabric_share_receives(&adapter.v.base, 4096, receives), 0);
 	iwarp.receives = receives;
 	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1, 0), 0);
 	sum = sizeof(struct session) +
@@ -81,8 +81,8 @@ static uint64_t counted(const struct config *cfg, bool shares)
 			      strcmp(route->upstream.fabric, "verbs") ? &iwarp : &adapter.v.base,
 			      SESSION_OP_DEPTH);
 	gateway_fini(&gw);
-	adapter.v.base.receives = NULL;
-	adapter.v.shares_receives = false;
+	if (shares)
+		fabric_unshare_receives(&adapter.v.base);
 	return sum;
 }
 

@@ -31,9 +31,7 @@ static struct vshare *connect_sharing(unsigned receives)
 {
 	assert_int_equal(memory_register(&adapter.v.base, memory, sizeof(memory)), 0);
 	adapter_open();
-	assert_int_equal(srq_open(adapter.dev), 0);
-	adapter.v.shares_receives = true;
-	adapter.v.recv_len = RECV_LEN;
+	assert_int_equal(fabric_share_receives(&adapter.v.base, RECV_LEN, &adapter), 0);
 	adapter_connect(
 		&(struct fabric_conn_params){.max_recvs = 4, .max_sends = 4, .max_exposures = 4});
 	for (unsigned i = 0; i < receives; i++)
@@ -329,8 +327,10 @@ static void a_window_that_stays_is_held(void **state)
 	adapter.has_windows = true;
 	connect_with_memory();
 	expose_one(&seg);
-	adapter.conn->broken = true; /* no work request will invalidate it */
-	adapter.keeps = 2;	     /* nor can it be given up before the queue pair */
+	/* No work request will invalidate it, because the device completes what was not posted. */
+	adapter_complete(&adapter.conn->cq, &(struct ibv_wc){.wr_id = 3});
+	drain_look(&adapter.conn->cq);
+	adapter.keeps = 2; /* nor can it be given up before the queue pair */
 	assert_int_equal(expose_withdraw(&adapter.conn->base, seg.handle, &seg, &written), 0);
 	expect_held(&seg);
 	assert_int_equal(context_failures(adapter.dev), 0);
