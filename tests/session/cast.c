@@ -128,6 +128,14 @@ void cast_begin(const struct cast *c)
 		hall.routes[0].server.versions = LEG_V2;
 }
 
+void cast_replace_route(unsigned i)
+{
+	proxy_listen_by(hall.proxy, i, PROXY_NO_SLOT);
+	proxy_route_retire(hall.proxy, i);
+	world_turn(&hall);
+	assert_int_equal(proxy_route_add(hall.proxy, i, i, 2), 0);
+}
+
 void cast_connect(void)
 {
 	if (!hall.s.raw_client)

@@ -38,6 +38,9 @@ extern const struct peer_spec cast_hello;
 /** cast_begin - set everything up; no client is connected. */
 void cast_begin(const struct cast *c);
 
+/** cast_replace_route - route @i is removed and added anew, as by a reload. */
+void cast_replace_route(unsigned i);
+
 /** cast_connect - connect the clients of both pairs, except raw ones. */
 void cast_connect(void);
 

@@ -612,15 +612,6 @@ static void the_name_chooses_the_route(void **state)
 	cast_end();
 }
 
-/* A reload replaces route 2: the new one finds the route whose listener it shares. */
-static void share_again(void)
-{
-	proxy_listen_by(hall.proxy, 2, PROXY_NO_SLOT);
-	proxy_route_retire(hall.proxy, 2);
-	world_turn(&hall);
-	assert_int_equal(proxy_route_add(hall.proxy, 2, 2, 2), 0);
-}
-
 /* Route 2 is no longer in the file, or has other settings, while a client for that route proves its name. */
 static void a_route_that_was_removed_takes_nobody(void **state)
 {
@@ -629,7 +620,7 @@ static void a_route_that_was_removed_takes_nobody(void **state)
 	(void)state;
 	for (unsigned goes_on = 0; goes_on < 2; goes_on++) {
 		begin_shared(names, 1, true);
-		share_again();
+		cast_replace_route(2); /* it finds the route whose listener it shares */
 		proxy_route_retire(hall.proxy, 2);
 		if (goes_on)
 			strcpy(hall.routes[1].name, hall.routes[2].name);

@@ -173,13 +173,13 @@ static void end_slow(void)
 	world_free(&w);
 }
 
-/* Calls with @bytes that the gateway reads, at least two at a time. Return: whether the session was there after the time @patience. */
-static bool reads(uint32_t bytes, nsec_t interval, nsec_t patience)
+/* Calls with @bytes that the gateway reads, at least two at a time. Return: whether the session was there after @time. */
+static bool reads(uint32_t bytes, nsec_t interval, nsec_t time)
 {
 	const struct peer_spec write = {
 		.body = 128, .reply = 24, .segs = 1, .nreads = 1, .reads = {bytes}};
 	struct peer *client = &w.pairs[0].client;
-	nsec_t end = memnet_now(w.net) + patience;
+	nsec_t end = memnet_now(w.net) + time;
 
 	while (memnet_now(w.net) < end && !client->closed) {
 		while (peer_busy(client) < 4)
