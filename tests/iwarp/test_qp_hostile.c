@@ -21,9 +21,8 @@ static uint32_t written; /* result of the last withdrawal */
 static uint8_t wire[70000], reply[4096];
 static size_t wire_len;
 
-static int setup(void **state)
+static void begin_on(const struct qp_stream *s)
 {
-	(void)state;
 	memset(&counters, 0, sizeof(counters));
 	memset(recvs, 0xee, sizeof(recvs));
 	memset(region, 0xee, sizeof(region));
@@ -31,12 +30,18 @@ static int setup(void **state)
 	wire_len = 0;
 	qp_store_init(&store, &counters);
 	assert_int_equal(qp_init(&qp, &depths, seed, &store), 0);
-	qp_start(&qp, &stream);
+	qp_start(&qp, s);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(qp_post_recv(&qp, recvs[i], RECV, recvs[i]), 0);
 	assert_int_equal(
 		qp_expose(&qp, region, REGION, FABRIC_REMOTE_WRITE | FABRIC_SCRATCH, &wseg), 0);
 	assert_int_equal(qp_expose(&qp, region, REGION, FABRIC_REMOTE_READ, &rseg), 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	begin_on(&stream);
 	return 0;
 }
 
@@ -535,8 +540,11 @@ static void test_nothing_has_an_stag(void **state)
 /* RFC 6581 section 6.1: a Send agreed on as ready-to-receive takes no Receive. */
 static void test_rtr_send(void **state)
 {
-	(void)state;
-	qp.rtr = MPA_RTR_SEND;
+	struct qp_stream s = stream;
+
+	(void)teardown(state);
+	s.rtr = MPA_RTR_SEND;
+	begin_on(&s);
 	add(send_header(1, 0, true), 0);
 	add(send_header(2, 0, true), 5);
 	assert_int_equal(feed(&qp, wire, wire_len, 0), wire_len);

@@ -4,6 +4,8 @@
 
 #include "tests/cmocka_all.h"
 
+#include <stdio.h>
+
 #include "tests/v2/golden.h"
 #include "v2/conn.h"
 
@@ -12,9 +14,11 @@ static struct v2_conn conn;
 static struct rpc_rx rx;
 
 /* Properties of a peer that takes 8192 octets, sends 8192, all reverse directions. */
-#define PEER_FINAL                                                                                 \
+#define PEER_FINAL PEER_OF("00000003")
+/* The same, of a peer with this level of the reverse direction (enum rpc_reverse). */
+#define PEER_OF(level)                                                                             \
 	"00000077 00000002 00000040 00000007 00000003 "                                            \
-	"00000001 00000004 00002000 00000002 00000004 00002000 00000005 00000004 00000003"
+	"00000001 00000004 00002000 00000002 00000004 00002000 00000005 00000004 " level
 #define CALL_1 "00000001 00000002 00000040 0000000a 00000000 00000000 00000000 00000000 00000001"
 #define CALL_2 "00000002 00000002 00000040 0000000a 00000000 00000000 00000000 00000000 00000002"
 #define REPLY_2 "00000002 00000002 00000040 0000000d 00000000 00000002"
@@ -101,16 +105,33 @@ static inline void expect_props(void)
 	assert_int_equal(xdr_peek_u32(got + 12), V2_CONNPROP_FINAL);
 }
 
+/** conn_open_as - a connection with @own after negotiation with a peer that sent @properties. */
+static inline void conn_open_as(const struct rpc_params *own, const char *properties)
+{
+	assert_int_equal(v2_conn_init(&conn, own), 0);
+	if (own->role == RPC_INITIATOR)
+		expect_props();
+	expect(properties, RPC_RX_READY);
+	if (own->role == RPC_ACCEPTOR)
+		expect_props();
+	expect_silence();
+}
+
 /** conn_open - a connection after negotiation. */
 static inline void conn_open(enum rpc_role role)
 {
-	conn_start(role);
-	if (role == RPC_INITIATOR)
-		expect_props();
-	expect(PEER_FINAL, RPC_RX_READY);
-	if (role == RPC_ACCEPTOR)
-		expect_props();
-	expect_silence();
+	struct rpc_params own = conn_params(role);
+
+	conn_open_as(&own, PEER_FINAL);
+}
+
+/** conn_grant - the peer's credits are now @limit messages in all. */
+static inline void conn_grant(uint32_t limit)
+{
+	char hex[64];
+
+	snprintf(hex, sizeof(hex), "00000000 00000002 %08x 00000005", limit);
+	expect(hex, RPC_RX_NONE);
 }
 
 #endif

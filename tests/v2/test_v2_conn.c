@@ -101,11 +101,12 @@ static void a_reply_marked_call_fails_its_call(void **state)
 	static const char *const part =
 		"00000009 00000002 00000040 00000009 00000008 00000009 00000001 00000000";
 	static const enum rpc_reverse levels[] = {RPC_REV_NONE, RPC_REV_SIMPLE, RPC_REV_GENL};
+	struct rpc_params own = conn_params(RPC_INITIATOR);
 
 	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
-		conn_open(RPC_INITIATOR);
-		conn.t.own.reverse = levels[i / 2];
+		own.reverse = levels[i / 2];
+		conn_open_as(&own, PEER_FINAL);
 		expect(i % 2 ? part : whole, RPC_RX_ERROR);
 		assert_int_equal(rx.xid, 9);
 		assert_int_equal(rx.error_dir, RPC_REPLY);
@@ -396,8 +397,10 @@ static void reverse_calls_beyond_what_was_announced(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		conn_open(RPC_INITIATOR);
-		conn.t.own.reverse = cases[i].level;
+		struct rpc_params own = conn_params(RPC_INITIATOR);
+
+		own.reverse = cases[i].level;
+		conn_open_as(&own, PEER_FINAL);
 		assert_int_equal(conn_feed(cases[i].call), 0);
 		if (cases[i].report) {
 			assert_int_equal(rx.kind, RPC_RX_NONE);
@@ -486,7 +489,7 @@ static void reports_wait_for_credit(void **state)
 	expect_silence();
 
 	conn_open(RPC_ACCEPTOR);
-	conn.credit.limit = 1;
+	conn_grant(1);
 	for (unsigned i = 0; i < V2_REPORTS; i++)
 		assert_int_equal(conn.t.ops->report(&conn.t, i, RPC_CALL, &system), 0);
 	assert_int_equal(conn.t.ops->report(&conn.t, 99, RPC_CALL, &system), ERR_NOSPACE);
@@ -534,9 +537,8 @@ static void grants(void **state)
  * Protocol decision 35: the last credit is for what the peer waits for, which tells it the credits
  * as well; a peer that advertises one or two may open the window again with its next Call only.
  */
-static void the_last_credit_is_for_the_reply(void **state)
+static void owe_a_reply(void)
 {
-	(void)state;
 	conn_open(RPC_ACCEPTOR);
 	conn.t.ops->set_credits(&conn.t, 64); /* worth a GRANT */
 	expect("00000001 00000002 00000002 0000000a 00000000 00000000 00000000 00000000 00000001",
@@ -544,20 +546,36 @@ static void the_last_credit_is_for_the_reply(void **state)
 	assert_true(v2_credit_grant_due(&conn.credit));
 	assert_true(v2_credit_is_last(&conn.credit));
 	expect_silence();
-	/* This end has no credit left, but the Reply to come will bring some ... */
-	conn.credit.granted = conn.credit.received;
+}
+
+/* The peer uses its credits but for @left, and advertises @limit. */
+static void peer_uses_credits(uint32_t left, uint32_t limit)
+{
+	while (conn.credit.granted - conn.credit.received > left)
+		conn_grant(limit);
+}
+
+static void the_last_credit_is_for_the_reply(void **state)
+{
+	(void)state;
+	/* The peer has no credit left, but the Reply to come will bring some ... */
+	owe_a_reply();
+	peer_uses_credits(0, 2);
 	expect_silence();
-	/* ... unless it is in the middle of a message ... */
-	conn.credit.granted++;
+	/* ... unless it is in the middle of a message, and has used its last credit for that ... */
+	owe_a_reply();
+	peer_uses_credits(2, 2);
+	expect_silence();
 	expect("00000005 00000002 00000002 00000009 0000000c 00000005 00000000", RPC_RX_PART);
+	expect_silence();
+	expect("00000005 00000002 00000002 00000009 00000004 11111111 22222222", RPC_RX_PART);
 	expect_out("00000000 00000002 00000000 00000005");
 	expect_silence();
 	/* ... or no Reply is owed. */
-	expect("00000005 00000002 00000003 0000000a 00000000 00000000 00000000 00000000 "
-	       "11111111 22222222 33333333",
+	expect("00000005 00000002 00000003 0000000a 00000000 00000000 00000000 00000000 33333333",
 	       RPC_RX_MSG);
 	conn.t.ops->set_credits(&conn.t, 256);
-	conn.credit.granted = conn.credit.received;
+	peer_uses_credits(0, 3);
 	expect_silence();
 	conn.t.ops->unanswered(&conn.t);
 	expect_silence();

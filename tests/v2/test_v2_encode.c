@@ -155,7 +155,7 @@ static void nothing_between_the_parts(void **state)
 	for (int i = 0; i < 20; i++)
 		expect(CALL_1, RPC_RX_MSG);
 	expect_silence(); /* the next part carries the credit */
-	conn.credit.limit = conn.credit.sent;
+	conn_grant(conn.credit.sent);
 	assert_int_equal(encode(&tx), ERR_AGAIN);
 	expect_silence();
 	expect(GRANT, RPC_RX_NONE);
@@ -226,8 +226,14 @@ static void external_with_a_body_chunk(void **state)
 	assert_int_equal(hdr_len, 16 + 4 + 28 + 12);
 }
 
+/* Properties of a peer that takes 256 segments in a header. */
+#define PEER_SEGMENTS                                                                              \
+	"00000077 00000002 00000040 00000007 00000003 "                                            \
+	"00000001 00000004 00001000 00000002 00000004 00001000 00000004 00000004 00000100"
+
 static void what_cannot_be_expressed(void **state)
 {
+	const struct rpc_params own = conn_params(RPC_INITIATOR);
 	struct rpc_tx tx;
 
 	(void)state;
@@ -238,7 +244,7 @@ static void what_cannot_be_expressed(void **state)
 	add_read(4, 17); /* the peer takes 16 */
 	assert_int_equal(encode(&tx), ERR_TOOBIG);
 	/* A header that leaves no room for the last word. */
-	conn.t.peer.segment_count = 256;
+	conn_open_as(&own, PEER_SEGMENTS);
 	tx = message(RPC_CALL, 8);
 	add_read(4, 170);
 	assert_int_equal(encode(&tx), ERR_TOOBIG);
@@ -358,20 +364,20 @@ static void reverse_levels(void **state)
 		{RPC_REV_CONT, 0, 1, ERR_TOOBIG},
 		{RPC_REV_GENL, 0, 1, 0},
 	};
+	static const char *const peers[] = {PEER_OF("00000000"), PEER_OF("00000001"),
+					    PEER_OF("00000002"), PEER_OF("00000003")};
 
 	(void)state;
 	for (int i = 0; i < 8; i++) {
 		enum rpc_role role = i & 1 ? RPC_INITIATOR : RPC_ACCEPTOR;
 		enum rpc_dir dir = i & 1 ? RPC_REPLY : RPC_CALL;
+		struct rpc_params own = conn_params(role);
 		struct rpc_tx tx;
 
-		conn_open(role);
 		/* The initiator's own level limits its replies, too. */
-		conn.t.own.reverse = conn.t.peer.reverse = RPC_REV_NONE;
-		if (role == RPC_INITIATOR)
-			conn.t.own.reverse = cases[i / 2].level;
-		else
-			conn.t.peer.reverse = cases[i / 2].level;
+		own.reverse = role == RPC_INITIATOR ? cases[i / 2].level : RPC_REV_NONE;
+		conn_open_as(&own, role == RPC_INITIATOR ? PEER_OF("00000000")
+							 : peers[cases[i / 2].level]);
 		tx = message(dir, 100);
 		tx.reverse = true;
 		assert_int_equal(encode(&tx), cases[i / 2].small);
@@ -406,7 +412,7 @@ static void allocates_nothing(void **state)
 		expect(PART_5A, RPC_RX_PART);
 		expect(PART_5B, RPC_RX_PART);
 		expect(PART_5C, RPC_RX_MSG);
-		conn.credit.limit = conn.credit.sent + 10;
+		conn_grant(conn.credit.sent + 10);
 		tx = message(RPC_REPLY, 8000);
 		while (encode(&tx) == 1)
 			;
