@@ -472,6 +472,15 @@ int adapter_start(void **state)
 	return post_init(v);
 }
 
+void adapter_restart(const struct verbs_config *cfg)
+{
+	assert_true(list_is_empty(&adapter.v.devs) && list_is_empty(&adapter.v.conns));
+	post_fini(&adapter.v);
+	memset(&adapter.v, 0, sizeof(adapter.v));
+	verbs_init(&adapter.v, cfg, &loop);
+	assert_int_equal(post_init(&adapter.v), 0);
+}
+
 int adapter_stop(void **state)
 {
 	struct verbs *v = &adapter.v;

@@ -105,6 +105,9 @@ extern struct adapter adapter;
 int adapter_start(void **state);
 int adapter_stop(void **state);
 
+/** adapter_restart - the worker begins anew with @cfg. It has opened no device. */
+void adapter_restart(const struct verbs_config *cfg);
+
 /** adapter_open - the worker opens the device. */
 void adapter_open(void);
 

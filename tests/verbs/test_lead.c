@@ -128,12 +128,21 @@ static void a_device_that_is_not_used_decides_nothing(void **state)
 	assert_true(adapter.v.base.remote_inv);
 }
 
+static void need_windows(void)
+{
+	struct verbs_config cfg;
+
+	verbs_config_default(&cfg);
+	cfg.needs_windows = true;
+	adapter_restart(&cfg);
+}
+
 static void insecure_handles_are_refused(void **state)
 {
 	struct fabric_use uses[] = {use("127.0.0.1", true, 0)};
 
 	(void)state;
-	adapter.v.cfg.needs_windows = true;
+	need_windows();
 	assert_int_equal(lead(uses, 1), ERR_IO);
 	expect_used(false, false);
 	assert_int_equal(adapter.pds, 0);
@@ -147,7 +156,7 @@ static void windows_are_not_refused(void **state)
 	struct fabric_use uses[] = {use("127.0.0.1", true, 0)};
 
 	(void)state;
-	adapter.v.cfg.needs_windows = true;
+	need_windows();
 	adapter.has_windows = true;
 	assert_int_equal(lead(uses, 1), 0);
 	expect_used(true, false);
