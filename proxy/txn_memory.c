@@ -111,15 +111,38 @@ static int write_take(struct txn *t, unsigned i)
 	return err;
 }
 
+/* A call that comes by Read chunk at position zero. */
+static int body_take(struct txn *t)
+{
+	int err;
+
+	if (!t->in.has_body_chunk)
+		return region_take(t, &t->body, 0);
+	err = region_take(t, &t->body, t->in.body_chunk.length);
+	if (err == 0)
+		take_sums(&t->body, t->body.cap, t->req, t->rsp, t->rsp->t->peer.segment_bytes);
+	return err;
+}
+
+/* A reply that comes by Reply chunk, and leaves by the requester's. */
+static int reply_take(struct txn *t)
+{
+	int err = region_take(t, &t->reply, t->reply_bytes);
+
+	if (err == 0 && t->in.has_reply)
+		take_sums(&t->reply, t->reply.cap, t->rsp, t->req, write_period(t, &t->in.reply));
+	return err;
+}
+
 static int take_all(struct txn *t)
 {
-	int err = region_take(t, &t->body, t->in.has_body_chunk ? t->in.body_chunk.length : 0);
+	int err = body_take(t);
 
 	for (unsigned i = 0; i < t->in.nreads && err == 0; i++)
 		err = read_take(t, i);
 	for (unsigned i = 0; i < t->in.nwrites && err == 0; i++)
 		err = write_take(t, i);
-	return err == 0 ? region_take(t, &t->reply, t->reply_bytes) : err;
+	return err == 0 ? reply_take(t) : err;
 }
 
 typedef void give_fn(struct quota_member *m, void *block);

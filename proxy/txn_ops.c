@@ -32,8 +32,8 @@ static bool chunk_at(struct txn *t, unsigned i, const struct rpc_msg **msg,
 	if (i > n || !m->has_body_chunk)
 		return false;
 	*chunk = &m->body_chunk;
-	*sums = NULL;
 	*here = pull ? t->body.addr : (uint8_t *)(uintptr_t)t->reply_body.data;
+	*sums = pull ? t->body.sums : *here == t->reply.addr ? t->reply.sums : NULL;
 	return true;
 }
 

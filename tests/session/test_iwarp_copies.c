@@ -21,7 +21,7 @@
 #include "tests/session/inside.h"
 #include "tests/session/peer.h"
 
-enum { MIB = 1 << 20, WARM = 40, CALLS = 200, DEPTH = 8 };
+enum { MIB = 1 << 20, LONG_REPLY = 4096, WARM = 40, CALLS = 200, DEPTH = 8 };
 
 static struct {
 	struct poll_loop loop;
@@ -289,17 +289,28 @@ static uint32_t pick(uint32_t n)
 	return (uint32_t)(random_next(&rng) >> 33) % n;
 }
 
-/* A READ or WRITE of any size, in any number of segments. */
+/* Any size, in any number of segments: a READ, a WRITE, a long call or a long reply. */
 static void any_call(void)
 {
 	struct peer_spec spec = {.body = 160, .reply = 128, .segs = 1 + pick(PEER_SEGS)};
 	uint32_t len = pick(2) ? 1u << (13 + pick(8)) : 4096 + pick(MIB - 4096);
 
-	if (pick(2)) {
+	switch (pick(6)) {
+	case 0:
+		spec.body = len;
+		spec.by_chunk = true;
+		break;
+	case 1:
+		spec.reply_cap = len;
+		spec.reply = pick(4) ? len : LONG_REPLY + pick(len - LONG_REPLY);
+		break;
+	case 2:
+	case 3:
 		spec.nwrites = 1;
 		spec.write_caps[0] = len;
 		spec.writes[0] = pick(4) ? len : 1 + pick(len);
-	} else {
+		break;
+	default:
 		spec.nreads = 1;
 		spec.reads[0] = len;
 	}
@@ -319,10 +330,12 @@ static void flip(void)
 	list_for_each_safe(item, next, &s->txns)
 	{
 		const struct txn *t = container_of(item, struct txn, link);
-		const struct txn_region *r = t->in.nreads ? t->reads : t->writes;
+		const struct txn_region *r = t->in.nreads      ? t->reads
+					     : t->in.nwrites   ? t->writes
+					     : t->in.has_reply ? &t->reply
+							       : &t->body;
 
-		if (left-- > 0 || !t->started || !(t->in.nreads + t->in.nwrites) || !r->owned ||
-		    r->window)
+		if (left-- > 0 || !t->started || !r->owned || r->window)
 			continue;
 		r->addr[pick(r->window ? r->window : r->cap)] ^= (uint8_t)(1u << pick(8));
 		break;
