@@ -57,8 +57,7 @@ struct route_state {
 	 * the last pass; the part of these in sessions that await their server. Sessions: those
 	 * that hold Receives; those that need more. */
 	uint32_t sat, asked, sitters, wants;
-	/* Octets of payload memory held by transactions of the reverse direction. */
-	size_t reverse_bytes;
+	struct share servers_calls; /* all servers' calls, as if they were of one client */
 	/* Limits of handshakes of host authentication under way. */
 	struct handshake_limit handshakes[PROXY_SIDES];
 	/* Armed while a leg waits in one of .handshakes. */
@@ -81,8 +80,6 @@ struct proxy {
 	struct timer_queue timers; /* all timers of sessions and transactions */
 	/* struct session_queue with cached transaction blocks: txn_alloc.c */
 	struct list spare_queues;
-	/* Octets of payload memory held by transactions of the reverse direction, of all routes. */
-	size_t reverse_bytes;
 	size_t fixed_bytes; /* octets of connections' memory held by all sessions */
 	/* Part of .fixed_bytes: of sessions whose client has sent no message yet. */
 	size_t silent_bytes;

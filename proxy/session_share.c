@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The accounts to which a session's memory is charged: those of its client's address and of its
- * server (shares.h). */
+/* The accounts to which a session's memory is charged: those of its client's address, or of all
+ * servers' calls of the route, and of its server (shares.h). */
 #include "proxy/session_share.h"
 #include "proxy/internal.h"
 
@@ -25,7 +25,7 @@ void session_share_server(struct session *s)
 	struct share *all = s->route->by_server, *server = all ? &all[s->way->guest.server] : NULL;
 
 	count_queue(&s->forward, s->share, server);
-	count_queue(&s->reverse, NULL, server);
+	count_queue(&s->reverse, &s->route->servers_calls, server);
 	count_leg(&s->server, NULL, server);
 }
 

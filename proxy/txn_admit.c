@@ -45,39 +45,13 @@ bool txn_has_turn(const struct session_queue *q, const struct leg_out *call)
 	return list_is_empty(&q->kept) && (call->reverse || list_is_empty(&q->waiting));
 }
 
-static void count_taken(struct txn *t, size_t bytes)
-{
-	session_queue(t->s, t->reverse)->taken_bytes += bytes;
-	if (!t->reverse)
-		return;
-	t->s->route->reverse_bytes += bytes;
-	t->s->proxy->reverse_bytes += bytes;
-}
-
-/*
- * State:  a server's calls hold payload memory. Their answers arrive behind calls of the client,
- *         which may wait for memory.
- * Danger: the client's call waits for memory that the server's calls hold, and their answers wait
- *         behind that call.
- * Rule:   servers' calls get no more than half of the common memory. A call that is the only one of
- *         its route may always have it.
- * Pinned: tests/session/test_pressure.c:both_directions_complete, decision 78.
- */
-static bool leaves_enough(const struct txn *t, size_t need)
-{
-	const struct proxy *p = t->s->proxy;
-
-	return !t->reverse || t->s->route->reverse_bytes == 0 ||
-	       p->reverse_bytes + need <= buf_zone_bytes(&p->arena, BUF_ZONE_ORDINARY) / 2;
-}
-
 static bool take_memory(struct txn *t, size_t need)
 {
 	struct quota_member *m = &session_queue(t->s, t->reverse)->quota;
 
 	if (need == 0) /* data that came with the call are charged to no quota */
 		return !t->in.nplaced || txn_take(t) == 0;
-	if (leaves_enough(t, need) && quota_may_take(m, need) && txn_take(t) == 0) {
+	if (quota_may_take(m, need) && txn_take(t) == 0) {
 		quota_served(m);
 		return true;
 	}
@@ -94,7 +68,7 @@ static void start(struct txn *t, unsigned exposures, size_t need)
 	t->started = true;
 	t->exposures = exposures;
 	t->taken = need;
-	count_taken(t, need);
+	q->taken_bytes += need;
 	session_ops(t->s, t->rsp)->exposed += exposures;
 }
 
@@ -242,9 +216,7 @@ void txn_unqueue(struct txn *t)
 	struct session_queue *q = session_queue(t->s, t->reverse);
 
 	list_del(&t->wait_link);
-	if (t->reverse && t->taken) /* leaves_enough() may have refused a call because of @t */
-		quota_again(&q->quota);
-	count_taken(t, -t->taken);
+	q->taken_bytes -= t->taken;
 	session_ops(t->s, t->rsp)->exposed -= t->exposures;
 	q->running -= t->started;
 	q->aside -= t->aside;

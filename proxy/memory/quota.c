@@ -20,6 +20,8 @@
  *   none. So a client with any number of connections leaves half of the payload memory to all other
  *   clients, apart from the last rule. For transaction blocks and continued messages the factor is
  *   QUOTA_OF_OTHER, because calls without chunks and parts of messages wait for nothing else.
+ *   The servers' calls of a route count as those of one client. Their answers may be behind calls of
+ *   clients, so without this rule a client's call could wait for memory that only the answers free.
  * - Session: an equal part of what its client may hold, by the number of the client's sessions that
  *   hold some; or one block if it holds none.
  * - Turnover, for payload memory: once one part in QUOTA_FIRST_PART is taken, a client may hold as
@@ -240,11 +242,6 @@ void quota_served(struct quota_member *m)
 		return;
 	m->group->patience = QUOTA_PATIENCE;
 	end_claim(m->group);
-}
-
-void quota_again(struct quota_member *m)
-{
-	m->group->pool->ended++;
 }
 
 /* How often more room came for @g. */

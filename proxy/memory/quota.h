@@ -96,7 +96,7 @@ struct quota_pool {
 	struct quota_group *claimer; /* the group with a reservation of the common zones; or NULL */
 	nsec_t rests_until;	     /* no group reserves the common zones before */
 	/* How often more room came without a block: reservations of the common zones that ended,
-	 * groups that were removed, calls of quota_again(). */
+	 * groups that were removed. */
 	uint64_t ended;
 };
 
@@ -201,10 +201,6 @@ static inline bool quota_is_wanted(const struct quota_member *m)
  * with quota_may_take(), and calls quota_wait() again if it has to.
  */
 struct quota_member *quota_next(struct quota *s, enum buf_purpose purpose);
-
-/** quota_again - something other than memory that members like @m wait for may have changed: each
- * of them is to be tried. */
-void quota_again(struct quota_member *m);
 
 /** quota_deadline - when quota_next() is due even if no memory comes back, or NSEC_NEVER. */
 nsec_t quota_deadline(const struct quota *s);

@@ -133,6 +133,36 @@ static void a_promise_takes_no_memory(void **state)
 	end();
 }
 
+/* Servers' calls that a client does not answer hold what a client may hold that returns nothing. A
+ * client's call finds memory. */
+static void calls_of_servers_have_the_share_of_a_client(void **state)
+{
+	const struct peer_spec big = {
+		.body = 128, .reply = 24, .segs = 1, .nreads = 1, .reads = {900000}};
+	struct setup s = setup_defaults(2, 2, 97);
+	struct peer *client = &w.pairs[0].client;
+	const struct quota_member *m;
+
+	(void)state;
+	s.memory = 64 << 20;
+	s.rev_credits = 32;
+	begin(&s);
+	client->holds = true;
+	for (unsigned i = 0; i < 32; i++)
+		assert_true(peer_call(&w.pairs[0].server, &big));
+	world_run(&w, NSEC_PER_SEC);
+	m = &inside_session(w.proxy, 0)->reverse.quota;
+	assert_true(m->used > 0 && m->used <= m->group->all / 4);
+	assert_true(peer_call(client, &big));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(client->done, 2);
+	client->holds = false;
+	peer_release(client, true);
+	world_run(&w, 5 * NSEC_PER_SEC);
+	assert_int_equal(w.pairs[0].server.done, 32);
+	end();
+}
+
 /* A GETATTR of NFSv4.2 that came over version 2 with no word about its reply: what the server can say
  * fits its Send, so it is offered no Reply chunk, and the call takes no room for one. */
 static void a_compound_takes_what_its_operations_can_need(void **state)
@@ -259,6 +289,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_larger_wish_of_another_holds_nobody_up),
+		cmocka_unit_test(calls_of_servers_have_the_share_of_a_client),
 		cmocka_unit_test(a_promise_takes_no_memory),
 		cmocka_unit_test(a_compound_takes_what_its_operations_can_need),
 		cmocka_unit_test(a_version_1_threshold_goes_along),
