@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "proxy/routes.h"
 #include "tests/session/cast.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "proxy/routes.h"
 #include "tests/cmocka_all.h"
 #include "tests/hostauth/pair.h"
 
