@@ -319,7 +319,7 @@ struct fabric_conn {
 	bool is_full;
 	/* The connection did not use its last turn at the last Receives: all input was taken, no
 	 * Read was answered and hardly an octet came. Lack of Receives is not what holds it up. */
-	bool idles;
+	bool read_turn_unused;
 };
 
 /*

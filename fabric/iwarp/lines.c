@@ -23,7 +23,7 @@
  *         :several_connections_have_a_turn_at_once, :as_many_are_left_as_one_may_send, decision 81.
  *
  * State:  in its turn a connection answered no Read and sent hardly an octet, although all its
- *         input was taken (.idles). Lack of Receives is not what holds it up.
+ *         input was taken (.read_turn_unused). Lack of Receives is not what holds it up.
  * Danger: a group of connections that never answer Reads delays all others, by one full turn for
  *         each of them, again and again.
  * Rule:   the next turn of an idle connection comes after all others'. The Reads it owes stay due
@@ -71,7 +71,7 @@ static uint8_t rank(const struct iwarp_conn *c)
 
 	if (!c->qp.reads && !c->base.behind)
 		return RANK_NONE;
-	return c->base.idles ? rank + RANK_IDLE : rank;
+	return c->base.read_turn_unused ? rank + RANK_IDLE : rank;
 }
 
 static uint8_t first_of(unsigned ranks)
@@ -153,9 +153,9 @@ static void end_favour(struct iwarp_conn *c)
 	bool got_answers = c->qp.reads_done != c->favour.began;
 
 	if (got_answers || c->qp.rx.octets - c->favour.octets >= FAVOUR_LEAST)
-		c->base.idles = false;
+		c->base.read_turn_unused = false;
 	else if (c->qp.reads && list_is_empty(&c->starved) && list_is_empty(&c->yielded))
-		c->base.idles = true;
+		c->base.read_turn_unused = true;
 	iwarp_conn_unfavour(c);
 }
 

@@ -149,9 +149,9 @@ struct mem_conn {
 	struct list waiting; /* in its instance's .waiting while there is a backlog */
 	struct mem_due resume;
 	uint32_t unpolled; /* messages in shared Receives */
-	/* memnet_limit_messages(): messages that still find a Receive; what .base.idles is meanwhile */
+	/* memnet_limit_messages(): messages that still find a Receive; what .base.read_turn_unused is meanwhile */
 	uint32_t may_receive;
-	bool idles;
+	bool turn_unused;
 	uint32_t max_recvs, max_ops, max_exposures;
 	uint32_t recv_pieces; /* above 1: its Receives are its own */
 	uint32_t nposted;     /* completions not polled */

@@ -157,7 +157,7 @@ static void note_whether_it_waits(struct mem_conn *c)
 	bool waited = c->base.waits, behind = c->base.behind;
 
 	c->base.waits = !list_is_empty(&c->backlog) && next_is_send(c) && has_its_share(c);
-	c->base.idles = c->base.waits && c->idles;
+	c->base.read_turn_unused = c->base.waits && c->turn_unused;
 	c->base.behind &= c->base.waits;
 	if (!(c->base.waits ? !waited : behind) || !list_is_empty(&c->sated.link))
 		return;
@@ -315,13 +315,13 @@ void mem_shared_flush(struct mem_fabric *f)
 	mem_shared_wake(f);
 }
 
-void memnet_limit_messages(struct fabric_conn *base, uint32_t n, bool idles)
+void memnet_limit_messages(struct fabric_conn *base, uint32_t n, bool turn_unused)
 {
 	struct mem_conn *target = mem_conn_of(base)->peer;
 
 	assert(target);
 	target->may_receive = n;
-	target->idles = idles;
+	target->turn_unused = turn_unused;
 	mem_shared_wake(mem_conn_fabric(target));
 }
 

@@ -378,7 +378,8 @@ unsigned leg_blocked_by(const struct leg *leg)
 	if (leg_has_group(leg))
 		by |= LEG_BLOCK_GATHER;
 	if (leg_is_sated(leg))
-		by |= leg->conn->idles ? LEG_BLOCK_SHARE : LEG_BLOCK_SHARE | LEG_BLOCK_TURN;
+		by |= leg->conn->read_turn_unused ? LEG_BLOCK_SHARE
+						  : LEG_BLOCK_SHARE | LEG_BLOCK_TURN;
 	if (leg_sink_is_blocked(leg))
 		by |= LEG_BLOCK_SINK;
 	if (recvs_are_out(leg->recvs))

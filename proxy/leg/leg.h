@@ -338,7 +338,7 @@ enum leg_block {
 	LEG_BLOCK_GATHER = 2, /* a group is being copied, a part each turn */
 	/* The leg holds its full share of the shared Receives (leg_is_sated()). */
 	LEG_BLOCK_SHARE = 4,
-	/* The same, and the leg did not leave its last turn at the last Receives unused (.idles). */
+	/* The same, and the leg did not leave its last turn at the last Receives unused (.read_turn_unused). */
 	LEG_BLOCK_TURN = 8,
 	LEG_BLOCK_RECEIVE = 16, /* no shared Receive is left for any leg */
 	LEG_BLOCK_SINK = 32,   /* the peer of the user's other leg does not take what came before */

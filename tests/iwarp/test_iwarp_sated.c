@@ -360,7 +360,7 @@ static void session_limits_has_its_turn(void)
 	for (unsigned i = 0; i < TURN; i++)
 		look();
 	for (unsigned i = 0; i < CROWD; i++)
-		assert_true(crowd[i].conn->idles);
+		assert_true(crowd[i].conn->read_turn_unused);
 }
 
 /* Otherwise the connections before it would get their turns again, one after the other. */
@@ -375,7 +375,7 @@ static void a_connection_that_did_not_use_its_turn_comes_last(void **state)
 		say(&crowd[i]);
 	look();
 	says_until_told(&modest);
-	assert_false(modest.conn->idles);
+	assert_false(modest.conn->read_turn_unused);
 	read_of(&modest);
 	say(&modest);
 	for (; told(&modest) < modest.sent; looks++) {
@@ -399,7 +399,7 @@ static void octets_received_in_a_turn_count_as_use(void **state)
 	}
 	assert_int_equal(told(&modest), modest.sent);
 	look();
-	assert_false(modest.conn->idles);
+	assert_false(modest.conn->read_turn_unused);
 	end_crowd(0);
 }
 
@@ -472,7 +472,7 @@ static void a_connection_that_answers_rarely_is_not_first_for_ever(void **state)
 		look_and_drip(DRIPS);
 	}
 	for (unsigned i = 0; i < DRIPS; i++)
-		assert_false(crowd[i].conn->idles);
+		assert_false(crowd[i].conn->read_turn_unused);
 	end_crowd(DRIPS);
 }
 

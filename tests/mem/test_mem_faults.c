@@ -148,15 +148,15 @@ static void messages_wait_on_order(void **state)
 		world_send(&w, 0, w.a, 1024, 64);
 	world_run(&w);
 	assert_int_equal(w.completed[1], 1);
-	assert_true(w.b->waits && !w.b->idles);
+	assert_true(w.b->waits && !w.b->read_turn_unused);
 	memnet_limit_messages(w.a, 1, true);
 	world_run(&w);
 	assert_int_equal(w.completed[1], 2);
-	assert_true(w.b->waits && w.b->idles);
+	assert_true(w.b->waits && w.b->read_turn_unused);
 	memnet_limit_messages(w.a, UINT32_MAX, true);
 	world_run(&w);
 	assert_int_equal(w.completed[1], 4);
-	assert_false(w.b->waits || w.b->idles);
+	assert_false(w.b->waits || w.b->read_turn_unused);
 	world_stop(&w);
 }
 

@@ -231,9 +231,9 @@ static void begin_reading(void)
 }
 
 /* The client's next message finds no Receive. */
-static void next_message_waits(bool idles)
+static void next_message_waits(bool turn_unused)
 {
-	memnet_limit_messages(w.pairs[0].client.leg.conn, 0, idles);
+	memnet_limit_messages(w.pairs[0].client.leg.conn, 0, turn_unused);
 	assert_true(peer_call(&w.pairs[0].client, &plain));
 }
 
