@@ -284,7 +284,7 @@ struct fabric {
 	bool shares_out;
 	/* Receives are starved: at most 1/FABRIC_LAST are left, and connections with Reads wait for
 	 * others to give theirs back. */
-	bool in_want;
+	bool recv_starving;
 	bool remote_inv;    /* the peer can invalidate handles on every connection */
 	bool tells_written; /* withdrawals return how many octets were written */
 	/* fabric_stream() works; false on devices, because an adapter writes directly to memory */

@@ -228,7 +228,7 @@ static void end_round(struct iwarp *iw)
 	iw->round.number++;
 	iw->round.before = iw->round.ranks;
 	iw->round.ranks = 0;
-	iw->base.in_want = are_few(iw) && iw->round.before;
+	iw->base.recv_starving = are_few(iw) && iw->round.before;
 }
 
 /* Looks at @c, the first in `sated`. A connection that was already looked at in this round ends the
@@ -284,5 +284,5 @@ void lines_look(struct iwarp *iw)
 	iw->round.looks++;
 	look_at_some(iw, PRESS_LOOKS);
 	if (list_is_empty(&iw->sated) || !are_few(iw))
-		iw->base.in_want = false;
+		iw->base.recv_starving = false;
 }

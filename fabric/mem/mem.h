@@ -140,7 +140,7 @@ void memnet_pace(struct fabric_conn *base, const struct memnet_pace *pace);
  */
 void memnet_limit_messages(struct fabric_conn *base, uint32_t n, bool turn_unused);
 
-/** memnet_starve - from now on @base reports, or does not, that shared Receives are starved (.in_want). */
+/** memnet_starve - from now on @base reports, or does not, that shared Receives are starved (.recv_starving). */
 void memnet_starve(struct fabric *base, bool starves);
 
 /** memnet_short - exposures and Reads of @base fail with ERR_AGAIN from @from to @until, as on a

@@ -327,7 +327,7 @@ void memnet_limit_messages(struct fabric_conn *base, uint32_t n, bool turn_unuse
 
 void memnet_starve(struct fabric *base, bool starves)
 {
-	base->in_want = starves;
+	base->recv_starving = starves;
 }
 
 void memnet_flush_shared(struct fabric *base)

@@ -215,5 +215,5 @@ bool recvs_are_scarce(const struct recvs *r)
 {
 	if (!r->fabric->shares_out)
 		return recvs_tight(r);
-	return r->fabric->in_want || recvs_are_out(r);
+	return r->fabric->recv_starving || recvs_are_out(r);
 }

@@ -245,11 +245,11 @@ static void the_very_last_receives_are_for_connections_that_hold_none(void **sta
 	read_of(&greedy);
 	steps_for_a_while();
 	assert_int_equal(told(&greedy), 2);
-	assert_true(pair.f->in_want);
+	assert_true(pair.f->recv_starving);
 	pair.f->receives_left = 100 * FABRIC_SHARE;
 	steps_for_a_while();
 	assert_int_equal(told(&greedy), CALLS);
-	assert_false(pair.f->in_want);
+	assert_false(pair.f->recv_starving);
 	end();
 }
 
