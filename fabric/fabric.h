@@ -68,12 +68,12 @@
  *         fabric_gave_back(). Few Receives are left, and C's next message needs one.
  * Danger: one connection, or many whose server hangs, use up all Receives; the replies that would
  *         free them find none.
- * Rule:   C takes no further Receive while it holds more than 1/FABRIC_SHARE of those that are left
+ * Rule:   C takes no further Receive while it holds more than 1/FABRIC_RECV_PER_CONN_DIV of those that are left
  *         (fabric_may_keep()). Its input waits until more are left, or C holds fewer; other
  *         connections go on. RDMA Read responses may be behind the message that waits, and what C
  *         holds may be waiting for them. So a SATED event reports the wait, and the user gives back
  *         what it can. A user that has Reads to post (.behind) gets a second SATED event when the
- *         wait ends; a Receive may still be missing then. When at most 1/FABRIC_SPARE are left,
+ *         wait ends; a Receive may still be missing then. When at most 1/FABRIC_RECV_LOW_DIV are left,
  *         connections with Reads take turns until their Reads are answered.
  * Pinned: tests/fabric/contract_shared.c, tests/iwarp/test_iwarp_sated.c, decision 81.
  */
@@ -282,7 +282,7 @@ struct fabric {
 	uint32_t receives_most; /* set by the user: most Receives it could ever have posted */
 	/* The provider limits how many Receives a connection holds: fabric_may_keep(). */
 	bool shares_out;
-	/* Receives are starved: at most 1/FABRIC_LAST are left, and connections with Reads wait for
+	/* Receives are starved: at most 1/FABRIC_RECV_RESERVE_DIV are left, and connections with Reads wait for
 	 * others to give theirs back. */
 	bool recv_starving;
 	bool remote_inv;    /* the peer can invalidate handles on every connection */
@@ -325,15 +325,20 @@ struct fabric_conn {
 /*
  * Limits on the shared Receives that a connection may hold (.shares_out). "Left" are those posted
  * and those that could be.
- * - A connection holds at most 1/FABRIC_SHARE of those that are left.
- * - With Reads outstanding it may hold more, as long as more than 1/FABRIC_READS of all are left:
+ * - A connection holds at most 1/FABRIC_RECV_PER_CONN_DIV of those that are left.
+ * - With Reads outstanding it may hold more, as long as more than 1/FABRIC_RECV_READER_DIV of all are left:
  *   the responses may be behind its next message.
- * - When at most 1/FABRIC_SPARE of all are left, only connections that have a turn, and connections
+ * - When at most 1/FABRIC_RECV_LOW_DIV of all are left, only connections that have a turn, and connections
  *   that hold none, take a Receive. A turn is for connections whose Reads are outstanding or held
  *   back (.behind).
- * - When at most 1/FABRIC_LAST of all are left, only connections that hold none take a Receive.
+ * - When at most 1/FABRIC_RECV_RESERVE_DIV of all are left, only connections that hold none take a Receive.
  */
-enum { FABRIC_SHARE = 8, FABRIC_READS = 2, FABRIC_SPARE = 4, FABRIC_LAST = 32 };
+enum {
+	FABRIC_RECV_PER_CONN_DIV = 8,
+	FABRIC_RECV_READER_DIV = 2,
+	FABRIC_RECV_LOW_DIV = 4,
+	FABRIC_RECV_RESERVE_DIV = 32
+};
 
 /* The verbs of the contract. They are thin by intent: a provider is its ops table. */
 
@@ -455,7 +460,8 @@ static inline int fabric_share_receives(struct fabric *f, uint32_t len, void *ow
  */
 static inline bool fabric_may_keep(uint32_t kept, uint64_t left, uint32_t most)
 {
-	return kept == 0 || (kept <= left / FABRIC_SHARE && left > most / FABRIC_SPARE);
+	return kept == 0 ||
+	       (kept <= left / FABRIC_RECV_PER_CONN_DIV && left > most / FABRIC_RECV_LOW_DIV);
 }
 
 /** fabric_gave_back - the user no longer needs the message of a shared Receive; lowers .kept. */

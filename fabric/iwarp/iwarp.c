@@ -470,7 +470,7 @@ static void op_shed(struct fabric *f, size_t octets)
 		size_t holds = c->state == IWARP_OPEN ? qp_holds(&c->qp) : 0;
 
 		if (!holds || !idles_on_memory(c) ||
-		    (qp_is_starved(&c->qp) && c->base.kept <= FABRIC_SHARE) || !octets)
+		    (qp_is_starved(&c->qp) && c->base.kept <= FABRIC_RECV_PER_CONN_DIV) || !octets)
 			continue;
 		iwarp_conn_end(c, ERR_NOMEM, "memory is short, and it holds some and hardly moves");
 		octets -= holds < octets ? holds : octets;

@@ -8,7 +8,7 @@
  *   there. It goes to `starved` when the user gave some back, or when enough are left.
  *
  * A connection in `sated` may get a turn (`favoured` in code): with a turn it may use Receives down
- * to the last 1/FABRIC_LAST.
+ * to the last 1/FABRIC_RECV_RESERVE_DIV.
  *
  * State:  a connection holds Receives, has RDMA Reads outstanding, and is in `sated`. The Read
  *         responses may be behind the message that waits, and the user may need them before it can
@@ -176,7 +176,7 @@ static void favour(struct iwarp_conn *c)
 /* Whether what is left covers all that @c may send, beside those that have a turn. */
 static bool has_room_for(const struct iwarp *iw, const struct iwarp_conn *c)
 {
-	uint64_t taken = iw->recvq.most / FABRIC_LAST + iw->favoured_recvs;
+	uint64_t taken = iw->recvq.most / FABRIC_RECV_RESERVE_DIV + iw->favoured_recvs;
 
 	return list_is_empty(&iw->favoured) ||
 	       (iw->favoured_count < FAVOURED &&
@@ -188,7 +188,7 @@ static bool is_through(const struct iwarp_conn *c)
 	bool has_answers = (int32_t)(c->qp.reads_done - c->favour.reads) >= 0;
 
 	return list_is_empty(&c->starved) && has_answers &&
-	       qp_keeps(&c->qp) <= recvq_left(c->qp.recvq) / FABRIC_SHARE;
+	       qp_keeps(&c->qp) <= recvq_left(c->qp.recvq) / FABRIC_RECV_PER_CONN_DIV;
 }
 
 /* Whether @c made no progress in its turn, or has had it for too long. */
@@ -220,7 +220,7 @@ static void end_favours(struct iwarp *iw, bool is_time)
 
 static bool are_few(const struct iwarp *iw)
 {
-	return recvq_left(&iw->recvq) <= iw->recvq.most / FABRIC_LAST;
+	return recvq_left(&iw->recvq) <= iw->recvq.most / FABRIC_RECV_RESERVE_DIV;
 }
 
 static void end_round(struct iwarp *iw)

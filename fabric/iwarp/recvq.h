@@ -75,7 +75,8 @@ static inline uint64_t recvq_left(const struct recvq *q)
  */
 static inline uint32_t recvq_spare(const struct recvq *q)
 {
-	uint32_t turn = q->window + q->most / FABRIC_LAST, half = q->most / FABRIC_READS;
+	uint32_t turn = q->window + q->most / FABRIC_RECV_RESERVE_DIV,
+		 half = q->most / FABRIC_RECV_READER_DIV;
 
 	return turn < half ? turn : half;
 }

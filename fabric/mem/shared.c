@@ -125,7 +125,7 @@ static bool may_keep(const struct mem_conn *c)
 
 	return !f->shares_out ||
 	       fabric_may_keep(c->base.kept + c->unpolled, left, f->receives_most) ||
-	       (c->base.behind && left > f->receives_most / FABRIC_LAST);
+	       (c->base.behind && left > f->receives_most / FABRIC_RECV_RESERVE_DIV);
 }
 
 /* Whether @c holds its share of the Receives: another message waits. */

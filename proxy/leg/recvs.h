@@ -138,7 +138,7 @@ static inline bool recvs_tight(const struct recvs *r)
  */
 static inline uint32_t recvs_part(const struct recvs *r, uint32_t n, uint32_t grant)
 {
-	uint32_t most = r ? r->most - r->most / FABRIC_READS : UINT32_MAX;
+	uint32_t most = r ? r->most - r->most / FABRIC_RECV_READER_DIV : UINT32_MAX;
 
 	if (r && n <= r->busy)
 		n = r->busy + 1;

@@ -13,7 +13,7 @@
 #include "tests/iwarp/qp_tools.h"
 #include "tests/iwarp/sock_pair.h"
 
-enum { RECVS = 2 * FABRIC_SHARE, LEN = 4096, CALLS = 6 };
+enum { RECVS = 2 * FABRIC_RECV_PER_CONN_DIV, LEN = 4096, CALLS = 6 };
 
 struct peer {
 	struct fabric_conn *conn;
@@ -84,7 +84,7 @@ static void calls(struct peer *p)
 		say(p);
 }
 
-/* All but one part in FABRIC_SHARE of what is left, and nothing more could be posted. */
+/* All but one part in FABRIC_RECV_PER_CONN_DIV of what is left, and nothing more could be posted. */
 static void start(void)
 {
 	struct iwarp_config cfg;
@@ -158,7 +158,7 @@ static void where_more_are_left_it_goes_on(void **state)
 {
 	(void)state;
 	start();
-	pair.f->receives_left = 100 * FABRIC_SHARE;
+	pair.f->receives_left = 100 * FABRIC_RECV_PER_CONN_DIV;
 	sock_pair_wait(&pair, greedy.conn, FABRIC_EV_RECV, CALLS);
 	end();
 }
@@ -203,7 +203,7 @@ static void read_of(struct peer *p)
 static void start_with_few(void)
 {
 	start();
-	pair.f->receives_most = RECVS * FABRIC_SPARE;
+	pair.f->receives_most = RECVS * FABRIC_RECV_LOW_DIV;
 	calls(&modest);
 	steps(50);
 	assert_true(modest.conn->waits);
@@ -241,12 +241,12 @@ static void the_very_last_receives_are_for_connections_that_hold_none(void **sta
 {
 	(void)state;
 	start_with_few();
-	pair.f->receives_most = RECVS * FABRIC_LAST;
+	pair.f->receives_most = RECVS * FABRIC_RECV_RESERVE_DIV;
 	read_of(&greedy);
 	steps_for_a_while();
 	assert_int_equal(told(&greedy), 2);
 	assert_true(pair.f->recv_starving);
-	pair.f->receives_left = 100 * FABRIC_SHARE;
+	pair.f->receives_left = 100 * FABRIC_RECV_PER_CONN_DIV;
 	steps_for_a_while();
 	assert_int_equal(told(&greedy), CALLS);
 	assert_false(pair.f->recv_starving);
@@ -328,7 +328,7 @@ static void start_crowd(unsigned n)
 {
 	ahead = 0;
 	start();
-	pair.f->receives_most = RECVS * FABRIC_SPARE;
+	pair.f->receives_most = RECVS * FABRIC_RECV_LOW_DIV;
 	for (unsigned i = 0; i < n; i++)
 		peer_open(&crowd[i]);
 	pair.logged = 0;

@@ -290,10 +290,10 @@ static void many_clients_are_granted_their_part(void **state)
 	world_new(&w, &s);
 	world_connect(&w);
 	world_run(&w, NSEC_PER_SEC);
-	assert_true((uint64_t)w.s.pairs * s.credits > pool()->most / FABRIC_READS);
+	assert_true((uint64_t)w.s.pairs * s.credits > pool()->most / FABRIC_RECV_READER_DIV);
 	for (unsigned i = 0; i < w.s.pairs; i++)
 		granted += session_at(i)->client.grant;
-	assert_true(granted <= pool()->most / FABRIC_READS);
+	assert_true(granted <= pool()->most / FABRIC_RECV_READER_DIV);
 	burst(10);
 	for (unsigned i = 0; i < w.s.pairs; i++)
 		assert_int_equal(w.pairs[i].client.done, 10);
