@@ -24,7 +24,7 @@ void iwarp_conn_activate(struct iwarp_conn *c);
 /** iwarp_conn_end - to IWARP_CLOSED: no socket any more, everything flushed. */
 void iwarp_conn_end(struct iwarp_conn *c, int status, const char *why);
 
-/** iwarp_conn_unfavour - ends the turn of @c at the last Receives (lines.c); idempotent. */
+/** iwarp_conn_unfavour - ends the turn of @c at the last Receives (recv_sched.c); idempotent. */
 static inline void iwarp_conn_unfavour(struct iwarp_conn *c)
 {
 	if (!c->qp.is_favoured)

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "fabric/iwarp/conn.h"
 #include "fabric/iwarp/iwarp_internal.h"
-#include "fabric/iwarp/lines.h"
+#include "fabric/iwarp/recv_sched.h"
 #include "fabric/iwarp/listen.h"
 #include "fabric/iwarp/receives.h"
 #include "fabric/iwarp/setup.h"
@@ -180,7 +180,7 @@ static int op_read(struct fabric_conn *fc, void *to, const struct segment *remot
 	int rc = c->has_qp ? posted(c, qp_read(&c->qp, to, remote, cookie)) : ERR_CLOSED;
 
 	if (!rc && c->base.waits) /* the response may be behind the message that waits */
-		lines_try(c);
+		recv_sched_try(c);
 	return rc;
 }
 
@@ -507,7 +507,7 @@ static const struct fabric_ops iwarp_ops = {
 	.unshare_receives = receives_unshare,
 	.receives_wanted = receives_wanted,
 	.post_shared = receives_post,
-	.gave_back = lines_gave_back,
+	.gave_back = recv_sched_gave_back,
 	.send = op_send,
 	.send_short = op_send_short,
 	.write = op_write,

@@ -63,13 +63,13 @@ struct iwarp {
 	/* connections over their share of Receives: they wait to hold fewer, or for more to be
 	 * left */
 	struct list sated;
-	struct list favoured; /* connections that have a turn at the last Receives: lines.c */
+	struct list favoured; /* connections that have a turn at the last Receives: recv_sched.c */
 	/* how many have a turn, and the messages that they may send together */
 	uint32_t favoured_count, favoured_recvs;
-	/* lines.c: a round is one look at each connection that waits */
+	/* recv_sched.c: a round is one look at each connection that waits */
 	struct {
 		uint32_t number; /* of this round */
-		/* priorities (ranks of lines.c) seen in this round and in the round before, one bit
+		/* priorities (ranks of recv_sched.c) seen in this round and in the round before, one bit
 		 * each */
 		uint8_t ranks, before;
 		uint32_t looks;	 /* looks since a rank other than the first had a turn */
@@ -123,7 +123,7 @@ struct iwarp_conn {
 	uint64_t press_octets; /* all octets received at the last look */
 	uint32_t
 		press_at; /* octets of message .press_msn received at the first of the .press_looks looks */
-	uint32_t round; /* the round in which lines.c last looked at it */
+	uint32_t round; /* the round in which recv_sched.c last looked at it */
 	struct {
 		uint16_t looks, idle; /* looks in its turn; looks since its last progress */
 		/* value of reads_done when all Reads outstanding at the start of its turn are

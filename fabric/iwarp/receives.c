@@ -2,7 +2,7 @@
 #include "fabric/iwarp/receives.h"
 #include "fabric/iwarp/conn.h"
 #include "fabric/iwarp/iwarp_internal.h"
-#include "fabric/iwarp/lines.h"
+#include "fabric/iwarp/recv_sched.h"
 #include "fabric/iwarp/stream.h"
 
 /*
@@ -11,7 +11,7 @@
  * The Receives that all connections of an instance share (recvq.h): their operations, and the
  * connections that wait for one. A connection that found none is in the list `starved` and does not
  * read. A flush that has Receives resumes those connections in order. A connection that holds too
- * many waits in `sated` (lines.c).
+ * many waits in `sated` (recv_sched.c).
  *
  * State:  a message takes its Receive with its first octets, and keeps it until the message is
  *         complete. No Receive is left, and other connections wait.
@@ -113,7 +113,7 @@ void receives_press(struct timer *timer, nsec_t now)
 {
 	struct iwarp *iw = container_of(timer, struct iwarp, press);
 
-	lines_look(iw);
+	recv_sched_look(iw);
 	if (list_is_empty(&iw->starved) && list_is_empty(&iw->sated))
 		return;
 	timer_arm(&iw->timers, timer, now + IWARP_PRESS_INTERVAL);
@@ -129,7 +129,7 @@ void receives_feed(struct iwarp *iw)
 
 	iw->recvq.left = iw->base.receives_left;
 	iw->recvq.most = iw->base.receives_most;
-	lines_turn(iw);
+	recv_sched_turn(iw);
 	last = iw->starved.prev;
 	while (iw->recvq.posted && item != last && (item = list_pop(&iw->starved)))
 		stream_resume(container_of(item, struct iwarp_conn, starved));

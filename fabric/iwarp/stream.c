@@ -8,7 +8,7 @@
 
 #include "fabric/iwarp/conn.h"
 #include "fabric/iwarp/fpdu.h"
-#include "fabric/iwarp/lines.h"
+#include "fabric/iwarp/recv_sched.h"
 #include "fabric/iwarp/sock.h"
 #include "fabric/iwarp/stream.h"
 
@@ -444,7 +444,7 @@ void stream_stalled(struct iwarp_conn *c)
  * ended, no further event will come from it, so the wait is bounded (DRAIN_MS). */
 static void starve(struct iwarp_conn *c)
 {
-	lines_await(c);
+	recv_sched_await(c);
 	if (!timer_is_armed(&c->iw->press))
 		timer_arm(&c->iw->timers, &c->iw->press, iwarp_now() + IWARP_PRESS_INTERVAL);
 	if (c->orphan || !sock_peer_ended(c->fd))

@@ -40,7 +40,7 @@
  * Connections in `sated` are looked at some at a time, round-robin, however many there are. A round
  * is over when each was looked at once; only then is it known which ranks there are.
  */
-#include "fabric/iwarp/lines.h"
+#include "fabric/iwarp/recv_sched.h"
 #include "fabric/iwarp/conn.h"
 #include "fabric/iwarp/iwarp_internal.h"
 
@@ -107,7 +107,7 @@ static void count_turn(struct iwarp *iw, uint8_t at)
 	iw->round.others++;
 }
 
-void lines_await(struct iwarp_conn *c)
+void recv_sched_await(struct iwarp_conn *c)
 {
 	struct iwarp *iw = c->iw;
 
@@ -126,7 +126,7 @@ void lines_await(struct iwarp_conn *c)
 
 /* Moves @c to `starved`. There may be no Receive for it soon, because others hold them. So a user
  * that held back Reads is told now, and posts them. */
-void lines_try(struct iwarp_conn *c)
+void recv_sched_try(struct iwarp_conn *c)
 {
 	if (c->base.behind) {
 		c->tell_sated = true;
@@ -140,10 +140,10 @@ void lines_try(struct iwarp_conn *c)
 static void try_if_enough(struct iwarp_conn *c)
 {
 	if (c->state == IWARP_OPEN && qp_may_keep(&c->qp))
-		lines_try(c);
+		recv_sched_try(c);
 }
 
-void lines_gave_back(struct fabric_conn *fc)
+void recv_sched_gave_back(struct fabric_conn *fc)
 {
 	try_if_enough(container_of(fc, struct iwarp_conn, base));
 }
@@ -272,13 +272,13 @@ static void look_at_some(struct iwarp *iw, unsigned looks)
 	}
 }
 
-void lines_turn(struct iwarp *iw)
+void recv_sched_turn(struct iwarp *iw)
 {
 	end_favours(iw, false);
 	look_at_some(iw, TURN_LOOKS);
 }
 
-void lines_look(struct iwarp *iw)
+void recv_sched_look(struct iwarp *iw)
 {
 	end_favours(iw, true);
 	iw->round.looks++;
