@@ -76,7 +76,7 @@ enum {
 	/* Factor: times what a client may hold otherwise, for sessions that hold a little. */
 	QUOTA_OF_LITTLE = 3,
 	/* Turnover does not matter while less than one part in so many is taken. */
-	QUOTA_FIRST_PART = 4,
+	QUOTA_FIRST_PART = 2,
 	QUOTA_LITTLE = (1 << 20) + (128 << 10), /* octets: one RPC of 1 MiB and what goes with it */
 	/* Octets: eight transaction blocks of the usual size. */
 	QUOTA_LITTLE_PLACES = 64 << 10,

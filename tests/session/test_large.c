@@ -52,7 +52,7 @@ static void many_large_ones_at_once(void **state)
 		s.max_payload = LARGE;
 		s.pass_bytes = cuts ? 128 << 10 : 0;
 		s.pass_from = cuts == 2 ? STORED * LARGE : 0;
-		s.memory = (size_t)4 << 30; /* so that all of them could be stored */
+		s.memory = (size_t)2 << 30; /* so that all of them could be stored */
 		s.peer_memory = (size_t)1 << 30;
 		world_new(&world, &s);
 		world_connect(&world);

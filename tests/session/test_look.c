@@ -26,7 +26,7 @@ static void begin(unsigned cv, unsigned sv)
 
 	s.pairs = 3;
 	s.peer_memory = 64 << 20;
-	s.memory = 512 << 20;
+	s.memory = 256 << 20;
 	world_new(&w, &s);
 	world_connect(&w);
 	/* In version 1 the first reply tells how many calls may be in flight. */

@@ -225,8 +225,7 @@ static void replies_that_wait_have_another_way(void **state)
 
 	(void)state;
 	set_bulk(&s, &e, TRIP_BULK);
-	s.memory = 512 << 20;
-	s.peer_memory = 256 << 20;
+	s.memory = s.peer_memory = 256 << 20;
 	s.credits = CALLS;
 	trip_begin(&s);
 	(void)trip_call(&spec);

@@ -27,7 +27,7 @@ struct setup setup_defaults(unsigned client, unsigned server, uint64_t seed)
 		.max_payload = 4 << 20,
 		.max_message = 8 << 20,
 		.continue_max = 64 << 10,
-		.memory = 256 << 20,
+		.memory = 128 << 20,
 		.peer_memory = 128 << 20,
 		.pairs = 1,
 		.net = {.seed = seed, .latency_min = 1000, .latency_max = 100000},
