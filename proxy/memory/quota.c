@@ -51,9 +51,10 @@
  * - While the reservation lasts, at most QUOTA_CLAIM, other members of its line get one sixteenth
  *   of what they could take otherwise, and nothing in the second half of the time. Memory that they
  *   give back accumulates.
- * - A member does not reserve if its client would hold more than an equal part of all memory, or
- *   if the rules above would keep it waiting even after all other clients had given their memory
- *   back. A reservation never touches other routes' own zones.
+ * - A member does not reserve if its client would hold more than an equal part of all memory. A
+ *   member that holds more than a little does not reserve either if the rules above would keep it
+ *   waiting even after all other clients had given their memory back. A reservation never touches
+ *   other routes' own zones.
  * - If the holders of the memory do not give it back, the reservation fails. The others continue,
  *   and the next reservation of that route waits twice as long, up to QUOTA_PAUSE. So memory is
  *   idle for a small part of the time at most.
@@ -500,14 +501,16 @@ void quota_undo(struct quota_member *m, void *block)
 }
 
 /* Whether the client of @m, given what @m waits for, would hold no more than an equal part of what
- * its route can have, and @m could take it if all other clients had given back what they hold. */
+ * its route can have. A session that holds more than a little must also be able to take it once all
+ * other clients have given back what they hold. (A reservation also holds back the other sessions
+ * of the client. So a session that holds little gets its request once they have given back.) */
 static bool is_within_its_part(const struct quota_member *m)
 {
 	const struct quota_group *g = m->group;
 	size_t used = m->client ? m->client->used : m->used, most = most_of(g);
 
-	return used == 0 ||
-	       (used + m->wants <= most / (g->holders + 1) && shares_fit(m, m->wants, most - used));
+	return used == 0 || (used + m->wants <= most / (g->holders + 1) &&
+			     (m->used <= g->little || shares_fit(m, m->wants, most - used)));
 }
 
 /* Begin a reservation for @m if its request has waited for long and the shares allow it. */

@@ -152,7 +152,7 @@ static void calls_of_servers_have_the_share_of_a_client(void **state)
 		assert_true(peer_call(&w.pairs[0].server, &big));
 	world_run(&w, NSEC_PER_SEC);
 	m = &inside_session(w.proxy, 0)->reverse.quota;
-	assert_true(m->used > 0 && m->used <= m->group->all / 4);
+	assert_true(m->used > 0 && m->used <= m->group->all / 2);
 	assert_true(peer_call(client, &big));
 	world_run(&w, NSEC_PER_SEC);
 	assert_int_equal(client->done, 2);
