@@ -20,7 +20,7 @@ nsec_t polling_time(const struct polling *p)
 /* Whether the next block is polled. The second block of all is the first trial. */
 static bool choose(const struct polling *p)
 {
-	bool pays = p->mean[POLLED] < p->mean[BLOCKED] / 8 * 7;
+	bool pays = p->mean[POLLED] < p->mean[BLOCKED] / 6 * 5;
 
 	return p->blocks % POLLING_TRIAL == 1 ? !p->polls : pays;
 }

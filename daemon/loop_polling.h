@@ -15,7 +15,7 @@
  *
  * Rule:
  * - Waits are counted in blocks of POLLING_BLOCK. All waits of a block are polled, or none.
- * - The next block is polled if polled waits were shorter than blocked ones by an eighth. Each mean
+ * - The next block is polled if polled waits were shorter than blocked ones by a sixth. Each mean
  *   is that of the last block of its kind.
  * - Of POLLING_TRIAL blocks, one is done the other way, to find out again.
  * - A poll takes up to twice the mean of blocked waits, between a fifth of .most and .most.

@@ -74,6 +74,7 @@ static const struct model calm = {.soon = 30 * US, .wake = 16 * US},
 			  one_processor = {.soon = 30 * US, .wake = 5 * US, .one_processor = true},
 			  paced_300 = {30 * US, 3300 * US, 50, 16 * US, false},
 			  paced_2000 = {30 * US, 450 * US, 50, 16 * US, false},
+			  one_client = {25 * US, 200 * US, 50, 16 * US, false},
 			  mostly_soon = {30 * US, 3300 * US, 3, 20 * US, false},
 			  paced_reads = {30 * US, 3300 * US, 20, 16 * US, false},
 			  busy = {.soon = 2 * US, .wake = 100};
@@ -117,6 +118,9 @@ static void costs_little_where_events_are_paced(void **state)
 	assert_true(r.burned < r.time / 100);
 	r = play_new(&paced_2000);
 	assert_true(r.burned < r.time / 100 * 3);
+	/* A whole processor for a fourteenth of the time. */
+	r = play_new(&one_client);
+	assert_true(r.burned < r.time / 10);
 }
 
 /* Most waits of a READ are short, and still a late one costs more than they save. */
