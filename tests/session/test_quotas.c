@@ -133,6 +133,38 @@ static void a_promise_takes_no_memory(void **state)
 	end();
 }
 
+/* When clients' calls hold much, servers' calls that a client does not answer hold a little. */
+static void calls_of_servers_hold_little_beside_those_of_clients(void **state)
+{
+	const struct peer_spec big = {
+		.body = 128, .reply = 24, .segs = 1, .nreads = 1, .reads = {900000}};
+	struct setup s = setup_defaults(2, 2, 98);
+	struct world_pair *pair = &w.pairs[0];
+	const struct quota_member *m;
+
+	(void)state;
+	s.memory = 64 << 20;
+	s.credits = s.rev_credits = 32;
+	begin(&s);
+	pair->client.holds = pair->server.holds = true;
+	for (unsigned i = 0; i < 32; i++)
+		assert_true(peer_call(&pair->client, &big));
+	world_run(&w, NSEC_PER_SEC);
+	for (unsigned i = 0; i < 32; i++)
+		assert_true(peer_call(&pair->server, &big));
+	world_run(&w, NSEC_PER_SEC);
+	m = &inside_session(w.proxy, 0)->reverse.quota;
+	assert_true(m->used > 0 && m->used <= m->group->all / 16);
+	pair->client.holds = pair->server.holds = false;
+	for (unsigned i = 0; i < 32; i++) {
+		peer_release(&pair->client, true);
+		peer_release(&pair->server, true);
+		world_run(&w, NSEC_PER_SEC);
+	}
+	assert_int_equal(pair->client.done + pair->server.done, 1 + 32 + 32);
+	end();
+}
+
 /* Servers' calls that a client does not answer hold what a client may hold that returns nothing. A
  * client's call finds memory. */
 static void calls_of_servers_have_the_share_of_a_client(void **state)
@@ -290,6 +322,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_larger_wish_of_another_holds_nobody_up),
 		cmocka_unit_test(calls_of_servers_have_the_share_of_a_client),
+		cmocka_unit_test(calls_of_servers_hold_little_beside_those_of_clients),
 		cmocka_unit_test(a_promise_takes_no_memory),
 		cmocka_unit_test(a_compound_takes_what_its_operations_can_need),
 		cmocka_unit_test(a_version_1_threshold_goes_along),
