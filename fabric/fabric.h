@@ -71,11 +71,11 @@
  * Rule:   C takes no further Receive while it holds more than 1/FABRIC_RECV_PER_CONN_DIV of those that are left
  *         (fabric_may_keep()). Its input waits until more are left, or C holds fewer; other
  *         connections go on. RDMA Read responses may be behind the message that waits, and what C
- *         holds may be waiting for them. So a SATED event reports the wait, and the user gives back
- *         what it can. A user that has Reads to post (.behind) gets a second SATED event when the
+ *         holds may be waiting for them. So a RECV_LIMITED event reports the wait, and the user gives back
+ *         what it can. A user that has Reads to post (.behind) gets a second RECV_LIMITED event when the
  *         wait ends; a Receive may still be missing then. When at most 1/FABRIC_RECV_LOW_DIV are left,
  *         connections with Reads take turns until their Reads are answered.
- * Pinned: tests/fabric/contract_shared.c, tests/iwarp/test_iwarp_sated.c, decision 81.
+ * Pinned: tests/fabric/contract_shared.c, tests/iwarp/test_iwarp_recv_sched.c, decision 81.
  */
 
 struct fabric;
@@ -145,9 +145,9 @@ enum fabric_ev_type {
 	FABRIC_EV_WITHDRAWN,
 	/* of the stream .handle: .len octets at .at, which belong at .offset in it */
 	FABRIC_EV_PLACED,
-	/* .conn->waits is set: its input waits because its user holds too many shared Receives. Or
+	/* .conn->recv_limited is set: its input waits because its user holds too many shared Receives. Or
 	 * the wait of a user that held back Reads (.behind) is over */
-	FABRIC_EV_SATED,
+	FABRIC_EV_RECV_LIMITED,
 };
 
 struct fabric_event {
@@ -230,7 +230,7 @@ struct fabric_ops {
 	void (*unshare_receives)(struct fabric *f);
 	uint32_t (*receives_wanted)(const struct fabric *f);
 	int (*post_shared)(struct fabric *f, void *buf, void *cookie);
-	/* Called only for a connection that .waits. */
+	/* Called only for a connection with .recv_limited. */
 	void (*gave_back)(struct fabric_conn *c);
 	int (*send)(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
 		    uint32_t inv_handle, void *cookie);
@@ -310,9 +310,9 @@ struct fabric_conn {
 	uint32_t kept;
 	/* The connection's input waits until .kept falls (fabric_gave_back()), or more Receives are
 	 * left. */
-	bool waits;
-	/* Set by the user while .waits: it holds back Reads, because their responses would be
-	 * behind the message that waits. Cleared when the wait ends, with a SATED event. */
+	bool recv_limited;
+	/* Set by the user while .recv_limited: it holds back Reads, because their responses would be
+	 * behind the message that waits. Cleared when the wait ends, with a RECV_LIMITED event. */
 	bool behind;
 	/* The connection's input waits: a stream's window is full, because the user has not given
 	 * back what is in it (fabric_went_on()). */
@@ -468,7 +468,7 @@ static inline bool fabric_may_keep(uint32_t kept, uint64_t left, uint32_t most)
 static inline void fabric_gave_back(struct fabric_conn *c)
 {
 	c->kept--;
-	if (c->waits)
+	if (c->recv_limited)
 		c->fabric->ops->gave_back(c);
 }
 

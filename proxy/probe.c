@@ -247,7 +247,7 @@ static void on_out(struct probe *pr, struct leg_out *out)
 	case LEG_OUT_NONE:
 	case LEG_OUT_SENT:
 	case LEG_OUT_OP:
-	case LEG_OUT_SATED:
+	case LEG_OUT_RECV_LIMITED:
 		break;
 	}
 	if (pr->answered)

@@ -167,8 +167,8 @@ static void session_on_out(struct session *s, struct leg *leg, struct leg_out *o
 	case LEG_OUT_OP:
 		txn_op(out->cookie, out);
 		break;
-	case LEG_OUT_SATED: /* if the state has ended, waiting calls are tried by session_pump() */
-		if (leg_is_sated(leg))
+	case LEG_OUT_RECV_LIMITED: /* if the state has ended, waiting calls are tried by session_pump() */
+		if (leg_is_recv_limited(leg))
 			txn_move_all(s, leg);
 		break;
 	case LEG_OUT_CLOSED:

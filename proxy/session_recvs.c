@@ -45,7 +45,8 @@ static uint32_t sits_on(struct leg *leg, const struct recvs *r)
 /* Whether the leg cannot continue without more Receives. */
 static bool wants(const struct leg *leg, const struct session_ops *ops, const struct recvs *r)
 {
-	return leg->recvs == r && leg_is_sated(leg) && (ops->reads.posted || leg->conn->behind);
+	return leg->recvs == r && leg_is_recv_limited(leg) &&
+	       (ops->reads.posted || leg->conn->behind);
 }
 
 /* Add both legs of @s to the sums of its route; a leg that is new has none. */

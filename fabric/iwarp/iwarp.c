@@ -179,7 +179,7 @@ static int op_read(struct fabric_conn *fc, void *to, const struct segment *remot
 	struct iwarp_conn *c = conn_of(fc);
 	int rc = c->has_qp ? posted(c, qp_read(&c->qp, to, remote, cookie)) : ERR_CLOSED;
 
-	if (!rc && c->base.waits) /* the response may be behind the message that waits */
+	if (!rc && c->base.recv_limited) /* the response may be behind the message that waits */
 		recv_sched_try(c);
 	return rc;
 }
@@ -328,9 +328,9 @@ static bool iwarp_conn_event(struct iwarp_conn *c, struct fabric_event *ev)
 		c->base.handles_live = c->qp.stags.live;
 		return true;
 	}
-	if (c->tell_sated) {
-		c->tell_sated = false;
-		*ev = (struct fabric_event){.type = FABRIC_EV_SATED, .conn = &c->base};
+	if (c->report_recv_limited) {
+		c->report_recv_limited = false;
+		*ev = (struct fabric_event){.type = FABRIC_EV_RECV_LIMITED, .conn = &c->base};
 		return true;
 	}
 	if (c->state != IWARP_CLOSED || c->told_end)
@@ -567,7 +567,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	list_init(&iw->dirty);
 	list_init(&iw->yielded);
 	list_init(&iw->starved);
-	list_init(&iw->sated);
+	list_init(&iw->recv_limited);
 	list_init(&iw->favoured);
 	list_init(&iw->inside);
 	list_init(&iw->probes);

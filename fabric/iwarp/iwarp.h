@@ -32,7 +32,7 @@ struct iwarp_counters {
 	/* payload octets sent that were not copied: their CRC came with them, or was computed */
 	uint64_t crc_carried, crc_computed;
 	/* number of looks at connections that wait because their user holds too many Receives */
-	uint64_t sated_looks;
+	uint64_t recv_limited_looks;
 	uint64_t receive_waits; /* messages that waited for a shared Receive */
 	uint64_t crc_errors, terminates_sent, terminates_received, setup_failures;
 };

@@ -62,7 +62,7 @@ struct iwarp {
 	struct list starved;
 	/* connections over their share of Receives: they wait to hold fewer, or for more to be
 	 * left */
-	struct list sated;
+	struct list recv_limited;
 	struct list favoured; /* connections that have a turn at the last Receives: recv_sched.c */
 	/* how many have a turn, and the messages that they may send together */
 	uint32_t favoured_count, favoured_recvs;
@@ -154,7 +154,7 @@ struct iwarp_conn {
 	uint32_t busy_poll_us;
 	bool eof, fin_sent;
 	bool orphan; /* the peer has ended, and its last message waits for a Receive */
-	bool tell_request, tell_connected, tell_sated, told_end;
+	bool tell_request, tell_connected, report_recv_limited, told_end;
 	int status; /* status of DISCONNECTED */
 	const char *why;
 	struct view private_data; /* of REQUEST, CONNECTED or the rejection; points into a frame */

@@ -11,7 +11,7 @@
  * The Receives that all connections of an instance share (recvq.h): their operations, and the
  * connections that wait for one. A connection that found none is in the list `starved` and does not
  * read. A flush that has Receives resumes those connections in order. A connection that holds too
- * many waits in `sated` (recv_sched.c).
+ * many waits in `recv_limited` (recv_sched.c).
  *
  * State:  a message takes its Receive with its first octets, and keeps it until the message is
  *         complete. No Receive is left, and other connections wait.
@@ -114,7 +114,7 @@ void receives_press(struct timer *timer, nsec_t now)
 	struct iwarp *iw = container_of(timer, struct iwarp, press);
 
 	recv_sched_look(iw);
-	if (list_is_empty(&iw->starved) && list_is_empty(&iw->sated))
+	if (list_is_empty(&iw->starved) && list_is_empty(&iw->recv_limited))
 		return;
 	timer_arm(&iw->timers, timer, now + IWARP_PRESS_INTERVAL);
 	if (!list_is_empty(&iw->starved) && !iw->recvq.posted)

@@ -4,13 +4,13 @@
  *
  * A connection whose next message finds no shared Receive waits in one of two lists:
  * - `starved`: it may have one; it gets the next that is posted.
- * - `sated`: its user holds too many for what is left (fabric_may_keep()). It costs next to nothing
+ * - `recv_limited`: its user holds too many for what is left (fabric_may_keep()). It costs next to nothing
  *   there. It goes to `starved` when the user gave some back, or when enough are left.
  *
- * A connection in `sated` may get a turn (`favoured` in code): with a turn it may use Receives down
+ * A connection in `recv_limited` may get a turn (`favoured` in code): with a turn it may use Receives down
  * to the last 1/FABRIC_RECV_RESERVE_DIV.
  *
- * State:  a connection holds Receives, has RDMA Reads outstanding, and is in `sated`. The Read
+ * State:  a connection holds Receives, has RDMA Reads outstanding, and is in `recv_limited`. The Read
  *         responses may be behind the message that waits, and the user may need them before it can
  *         give Receives back.
  * Danger: when many connections are in that state none can ever continue, and the pool stays empty.
@@ -19,7 +19,7 @@
  *         answered and it holds no more than its share; when FAVOUR_IDLE looks in a row saw no
  *         progress; or after FAVOUR_LOOKS looks. A connection whose user holds back Reads (.behind)
  *         gets a turn when no connection with Reads outstanding has a claim.
- * Pinned: tests/iwarp/test_iwarp_sated.c:reads_are_answered_one_after_the_other,
+ * Pinned: tests/iwarp/test_iwarp_recv_sched.c:reads_are_answered_one_after_the_other,
  *         :several_connections_have_a_turn_at_once, :as_many_are_left_as_one_may_send, decision 81.
  *
  * State:  in its turn a connection answered no Read and sent hardly an octet, although all its
@@ -28,16 +28,16 @@
  *         each of them, again and again.
  * Rule:   the next turn of an idle connection comes after all others'. The Reads it owes stay due
  *         while it waits. So each such connection delays the others by one turn in all.
- * Pinned: tests/iwarp/test_iwarp_sated.c:a_connection_that_did_not_use_its_turn_comes_last,
+ * Pinned: tests/iwarp/test_iwarp_recv_sched.c:a_connection_that_did_not_use_its_turn_comes_last,
  *         :octets_received_in_a_turn_count_as_use.
  *
  * State:  connections of the first rank answer Reads slowly, and their users post more Reads.
  * Danger: connections of a lower rank never get a turn.
  * Rule:   after OTHERS_LOOKS looks without a turn for a lower rank, a lower rank gets the next
  *         turn.
- * Pinned: tests/iwarp/test_iwarp_sated.c:a_connection_that_answers_rarely_is_not_first_for_ever.
+ * Pinned: tests/iwarp/test_iwarp_recv_sched.c:a_connection_that_answers_rarely_is_not_first_for_ever.
  *
- * Connections in `sated` are looked at some at a time, round-robin, however many there are. A round
+ * Connections in `recv_limited` are looked at some at a time, round-robin, however many there are. A round
  * is over when each was looked at once; only then is it known which ranks there are.
  */
 #include "fabric/iwarp/recv_sched.h"
@@ -45,8 +45,8 @@
 #include "fabric/iwarp/iwarp_internal.h"
 
 enum {
-	TURN_LOOKS = 8,	   /* connections in `sated` looked at in each flush */
-	PRESS_LOOKS = 256, /* connections in `sated` looked at every IWARP_PRESS_INTERVAL */
+	TURN_LOOKS = 8,	   /* connections in `recv_limited` looked at in each flush */
+	PRESS_LOOKS = 256, /* connections in `recv_limited` looked at every IWARP_PRESS_INTERVAL */
 	FAVOURED = 16,	   /* most connections that have a turn at once */
 	/* looks (one every IWARP_PRESS_INTERVAL) in a row without progress, after which a turn
 	 * ends */
@@ -114,13 +114,13 @@ void recv_sched_await(struct iwarp_conn *c)
 	if (!list_is_empty(&c->starved))
 		return;
 	iw->counters.receive_waits++;
-	c->base.waits = !qp_may_keep(&c->qp);
-	if (!c->base.waits) {
+	c->base.recv_limited = !qp_may_keep(&c->qp);
+	if (!c->base.recv_limited) {
 		list_add_tail(&iw->starved, &c->starved);
 		return;
 	}
-	list_add_tail(&iw->sated, &c->starved);
-	c->tell_sated = true;
+	list_add_tail(&iw->recv_limited, &c->starved);
+	c->report_recv_limited = true;
 	iwarp_conn_activate(c);
 }
 
@@ -129,10 +129,10 @@ void recv_sched_await(struct iwarp_conn *c)
 void recv_sched_try(struct iwarp_conn *c)
 {
 	if (c->base.behind) {
-		c->tell_sated = true;
+		c->report_recv_limited = true;
 		iwarp_conn_activate(c);
 	}
-	c->base.waits = c->base.behind = false;
+	c->base.recv_limited = c->base.behind = false;
 	list_del(&c->starved);
 	list_add_tail(&c->iw->starved, &c->starved);
 }
@@ -231,7 +231,7 @@ static void end_round(struct iwarp *iw)
 	iw->base.recv_starving = are_few(iw) && iw->round.before;
 }
 
-/* Looks at @c, the first in `sated`. A connection that was already looked at in this round ends the
+/* Looks at @c, the first in `recv_limited`. A connection that was already looked at in this round ends the
  * round. */
 static void look_at(struct iwarp_conn *c)
 {
@@ -252,23 +252,23 @@ static void look_at(struct iwarp_conn *c)
 }
 
 /*
- * Looks at the first @looks connections in `sated`: moves to `starved` those that may continue, and
+ * Looks at the first @looks connections in `recv_limited`: moves to `starved` those that may continue, and
  * gives turns. Each takes at least one Receive, so no more continue than there are Receives left.
  */
 static void look_at_some(struct iwarp *iw, unsigned looks)
 {
 	uint64_t most = recvq_left(&iw->recvq);
-	struct list *last = iw->sated.prev, *item = NULL;
+	struct list *last = iw->recv_limited.prev, *item = NULL;
 
-	for (; looks > 0 && item != last && (item = list_pop(&iw->sated)); looks--) {
+	for (; looks > 0 && item != last && (item = list_pop(&iw->recv_limited)); looks--) {
 		struct iwarp_conn *c = container_of(item, struct iwarp_conn, starved);
 
-		list_add_tail(&iw->sated, &c->starved);
-		iw->counters.sated_looks++;
+		list_add_tail(&iw->recv_limited, &c->starved);
+		iw->counters.recv_limited_looks++;
 		if (c->state != IWARP_OPEN || most == 0)
 			continue;
 		look_at(c);
-		most -= !c->base.waits;
+		most -= !c->base.recv_limited;
 	}
 }
 
@@ -283,6 +283,6 @@ void recv_sched_look(struct iwarp *iw)
 	end_favours(iw, true);
 	iw->round.looks++;
 	look_at_some(iw, PRESS_LOOKS);
-	if (list_is_empty(&iw->sated) || !are_few(iw))
+	if (list_is_empty(&iw->recv_limited) || !are_few(iw))
 		iw->base.recv_starving = false;
 }

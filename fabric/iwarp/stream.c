@@ -611,7 +611,7 @@ void stream_disconnect(struct iwarp_conn *c)
 	/* input that waits is discarded, so that the peer's end can arrive */
 	if (!list_is_empty(&c->starved)) {
 		list_del(&c->starved);
-		c->base.waits = false;
+		c->base.recv_limited = false;
 		stream_yield(c);
 	}
 	if (c->base.is_full)

@@ -41,7 +41,7 @@ struct mem_conn *mem_conn_new(struct mem_fabric *f, void *owner)
 	c->may_receive = UINT32_MAX;
 	list_init(&c->set_up.link);
 	list_init(&c->ended.link);
-	list_init(&c->sated.link);
+	list_init(&c->recv_limited.link);
 	list_init(&c->posted);
 	list_init(&c->held);
 	list_init(&c->reads);

@@ -134,7 +134,8 @@ struct mem_conn {
 	bool bye_waits; /* the disconnect waits behind messages that wait for a shared Receive */
 	nsec_t last_sent, last_response, last_done[MEM_KINDS];
 	struct mem_due setup, bye, end;
-	struct mem_event set_up, ended, sated; /* REQUEST, then CONNECTED; DISCONNECTED; SATED */
+	struct mem_event set_up, ended,
+		recv_limited; /* REQUEST, then CONNECTED; DISCONNECTED; RECV_LIMITED */
 
 	struct list posted;	       /* not flushed */
 	struct list held;	       /* flushed, but see .hold */

@@ -154,15 +154,16 @@ static bool can_go_on(const struct mem_conn *c)
 
 static void note_whether_it_waits(struct mem_conn *c)
 {
-	bool waited = c->base.waits, behind = c->base.behind;
+	bool was_limited = c->base.recv_limited, behind = c->base.behind;
 
-	c->base.waits = !list_is_empty(&c->backlog) && next_is_send(c) && has_its_share(c);
-	c->base.read_turn_unused = c->base.waits && c->turn_unused;
-	c->base.behind &= c->base.waits;
-	if (!(c->base.waits ? !waited : behind) || !list_is_empty(&c->sated.link))
+	c->base.recv_limited = !list_is_empty(&c->backlog) && next_is_send(c) && has_its_share(c);
+	c->base.read_turn_unused = c->base.recv_limited && c->turn_unused;
+	c->base.behind &= c->base.recv_limited;
+	if (!(c->base.recv_limited ? !was_limited : behind) ||
+	    !list_is_empty(&c->recv_limited.link))
 		return;
-	c->sated.ev.type = FABRIC_EV_SATED;
-	mem_event_push(c, &c->sated);
+	c->recv_limited.ev.type = FABRIC_EV_RECV_LIMITED;
+	mem_event_push(c, &c->recv_limited);
 }
 
 /* The next flush looks at it. */

@@ -357,8 +357,8 @@ void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *o
 		out->cookie = ev->cookie;
 		out->status = ev->status;
 		break;
-	case FABRIC_EV_SATED:
-		out->kind = LEG_OUT_SATED;
+	case FABRIC_EV_RECV_LIMITED:
+		out->kind = LEG_OUT_RECV_LIMITED;
 		break;
 	case FABRIC_EV_DISCONNECTED:
 		leg_on_disconnected(leg, ev);
@@ -377,7 +377,7 @@ unsigned leg_blocked_by(const struct leg *leg)
 		by |= LEG_BLOCK_MEMORY;
 	if (leg_has_group(leg))
 		by |= LEG_BLOCK_GATHER;
-	if (leg_is_sated(leg))
+	if (leg_is_recv_limited(leg))
 		by |= leg->conn->read_turn_unused ? LEG_BLOCK_SHARE
 						  : LEG_BLOCK_SHARE | LEG_BLOCK_TURN;
 	if (leg_sink_is_blocked(leg))
@@ -400,7 +400,7 @@ bool leg_keeps_many(const struct leg *leg)
 
 bool leg_data_are_behind(struct leg *leg, const struct rpc_msg *call)
 {
-	if (!leg_is_sated(leg) || (call->nreads == 0 && !call->has_body_chunk))
+	if (!leg_is_recv_limited(leg) || (call->nreads == 0 && !call->has_body_chunk))
 		return false;
 	leg->conn->behind = true;
 	return true;

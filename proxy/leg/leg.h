@@ -118,8 +118,8 @@ enum leg_out_kind {
 	/* An event of the caller's own fabric_read/write/withdraw/stream: .cookie, .status. */
 	LEG_OUT_OP,
 	/* The leg's messages hold so many shared Receives that further input waits
-	 * (leg_is_sated()): release what can be released; or that state has ended. */
-	LEG_OUT_SATED,
+	 * (leg_is_recv_limited()): release what can be released; or that state has ended. */
+	LEG_OUT_RECV_LIMITED,
 	/* The last event: .status, .why. Every leg_tx and operation was given back before. */
 	LEG_OUT_CLOSED,
 };
@@ -310,11 +310,11 @@ static inline uint32_t leg_holds(const struct leg *leg)
 	return leg->recvs ? leg->nrbufs - leg->posted : 0;
 }
 
-/** leg_is_sated - the messages of @leg hold its full share of the shared Receives
+/** leg_is_recv_limited - the messages of @leg hold its full share of the shared Receives
  * (fabric_may_keep()), so the peer's next message waits. */
-static inline bool leg_is_sated(const struct leg *leg)
+static inline bool leg_is_recv_limited(const struct leg *leg)
 {
-	return leg->conn && leg->conn->waits;
+	return leg->conn && leg->conn->recv_limited;
 }
 
 /** leg_has_group - a group is complete and has its memory: later input waits until the group has
@@ -336,7 +336,7 @@ static inline bool leg_sink_is_blocked(const struct leg *leg)
 enum leg_block {
 	LEG_BLOCK_MEMORY = 1, /* a part of a continued message or group waits for memory */
 	LEG_BLOCK_GATHER = 2, /* a group is being copied, a part each turn */
-	/* The leg holds its full share of the shared Receives (leg_is_sated()). */
+	/* The leg holds its full share of the shared Receives (leg_is_recv_limited()). */
 	LEG_BLOCK_SHARE = 4,
 	/* The same, and the leg did not leave its last turn at the last Receives unused (.read_turn_unused). */
 	LEG_BLOCK_TURN = 8,
@@ -378,13 +378,13 @@ static inline bool leg_reply_is_in_progress(const struct leg *leg, uint32_t xid)
  * leg_data_are_behind - whether @call must not begin, because its data would arrive behind input
  * that waits
  *
- * State:  @leg has its full share of the shared Receives (leg_is_sated()). @call, which came over
+ * State:  @leg has its full share of the shared Receives (leg_is_recv_limited()). @call, which came over
  *         @leg, has data to be fetched by RDMA Read.
  * Danger: the Read responses lie behind the message that waits for a Receive. The call would take
  *         memory that others need to finish, and could not finish itself.
  * Rule:   the call does not begin while the leg is in that state. The fabric knows it (.behind of
  *         the connection), and gives the connection a turn at the last Receives.
- * Pinned: tests/iwarp/test_iwarp_sated.c
+ * Pinned: tests/iwarp/test_iwarp_recv_sched.c
  */
 bool leg_data_are_behind(struct leg *leg, const struct rpc_msg *call);
 

@@ -241,7 +241,7 @@ void rogue_event(struct rogue *r, const struct fabric_event *ev)
 		break;
 	case FABRIC_EV_WITHDRAWN:
 	case FABRIC_EV_PLACED:
-	case FABRIC_EV_SATED:
+	case FABRIC_EV_RECV_LIMITED:
 		break;
 	}
 }

@@ -143,20 +143,20 @@ static void messages_wait_on_order(void **state)
 		world_recv(&w, 1, w.b, i * 64, 64);
 	world_pump(&w);
 	memnet_limit_messages(w.a, 1, false);
-	assert_false(w.b->waits);
+	assert_false(w.b->recv_limited);
 	for (unsigned i = 0; i < 4; i++)
 		world_send(&w, 0, w.a, 1024, 64);
 	world_run(&w);
 	assert_int_equal(w.completed[1], 1);
-	assert_true(w.b->waits && !w.b->read_turn_unused);
+	assert_true(w.b->recv_limited && !w.b->read_turn_unused);
 	memnet_limit_messages(w.a, 1, true);
 	world_run(&w);
 	assert_int_equal(w.completed[1], 2);
-	assert_true(w.b->waits && w.b->read_turn_unused);
+	assert_true(w.b->recv_limited && w.b->read_turn_unused);
 	memnet_limit_messages(w.a, UINT32_MAX, true);
 	world_run(&w);
 	assert_int_equal(w.completed[1], 4);
-	assert_false(w.b->waits || w.b->read_turn_unused);
+	assert_false(w.b->recv_limited || w.b->read_turn_unused);
 	world_stop(&w);
 }
 

@@ -71,7 +71,7 @@ static void on_event(struct world *w, int side, const struct fabric_event *ev)
 	case FABRIC_EV_CONNECTED:
 		w->connected[side] = true;
 		break;
-	case FABRIC_EV_SATED:
+	case FABRIC_EV_RECV_LIMITED:
 		break;
 	case FABRIC_EV_DISCONNECTED:
 		w->gone[side] = true;

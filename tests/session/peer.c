@@ -719,7 +719,7 @@ static void on_out(struct peer *p, struct leg_out *out)
 {
 	switch (out->kind) {
 	case LEG_OUT_NONE:
-	case LEG_OUT_SATED:
+	case LEG_OUT_RECV_LIMITED:
 		break;
 	case LEG_OUT_READY:
 		p->open = true;

@@ -364,7 +364,7 @@ void stranger_turn(struct stranger *s)
 			s->why = ev.why ? ev.why : "-";
 			break;
 		case FABRIC_EV_PLACED:
-		case FABRIC_EV_SATED:
+		case FABRIC_EV_RECV_LIMITED:
 			break;
 		default:
 			on_op(&ev);

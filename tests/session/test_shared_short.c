@@ -418,7 +418,7 @@ static void an_answer_behind_others_of_its_session_is_in_time(void **state)
 		w.pairs[0].server.holds = false;
 		assert_int_equal(peer_release(&w.pairs[0].server, true), 1);
 		world_run(&w, 30 * NSEC_PER_SEC);
-		assert_true(leg_is_sated(&any_session()->server));
+		assert_true(leg_is_recv_limited(&any_session()->server));
 		raw_words(&w.raw, 0, 2, 20, 5);
 		world_run(&w, NSEC_PER_SEC);
 		assert_int_equal(replies, 5);

@@ -303,7 +303,7 @@ static void a_client_that_holds_its_part_continues(void **state)
 	for (struct list *it = w.proxy->sessions.next; it != &w.proxy->sessions; it = it->next) {
 		const struct session *s = container_of(it, struct session, link);
 
-		assert_false(leg_is_sated(&s->client));
+		assert_false(leg_is_recv_limited(&s->client));
 		assert_true(leg_holds(&s->client) < CALLS);
 	}
 	end();

@@ -60,7 +60,7 @@ static int poll_much(struct fabric *f, struct fabric_event *ev)
 	time_now += EVENT_COST;
 	polled[f != w.gw_fabrics[0]]++;
 	*ev = (struct fabric_event){
-		.type = FABRIC_EV_SATED,
+		.type = FABRIC_EV_RECV_LIMITED,
 		.conn = inside_session(w.proxy, by_turns && events_left % 2)->client.conn};
 	return 1;
 }

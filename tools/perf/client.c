@@ -286,7 +286,7 @@ static void on_out(struct client_conn *conn, struct leg_out *out)
 
 	switch (out->kind) {
 	case LEG_OUT_NONE:
-	case LEG_OUT_SATED:
+	case LEG_OUT_RECV_LIMITED:
 		break;
 	case LEG_OUT_READY:
 		on_ready(conn);

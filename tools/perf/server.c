@@ -91,7 +91,7 @@ static void on_out(struct server_conn *conn, struct leg_out *out)
 {
 	switch (out->kind) {
 	case LEG_OUT_NONE:
-	case LEG_OUT_SATED:
+	case LEG_OUT_RECV_LIMITED:
 	case LEG_OUT_READY:
 		break;
 	case LEG_OUT_MSG:

@@ -29,7 +29,7 @@ enum {
 struct tried {
 	struct fabric_conn *conn;
 	bool up, ended;
-	unsigned done[FABRIC_EV_SATED + 1], failed;
+	unsigned done[FABRIC_EV_RECV_LIMITED + 1], failed;
 	const uint8_t *message; /* received last */
 	uint32_t len, invalidated;
 };

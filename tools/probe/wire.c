@@ -145,7 +145,7 @@ static void on_event(struct wire *w, const struct fabric_event *ev)
 	case FABRIC_EV_REQUEST:
 	case FABRIC_EV_WITHDRAWN:
 	case FABRIC_EV_PLACED:
-	case FABRIC_EV_SATED:
+	case FABRIC_EV_RECV_LIMITED:
 		break;
 	case FABRIC_EV_CONNECTED:
 		w->state = WIRE_OPEN;

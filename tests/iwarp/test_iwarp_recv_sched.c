@@ -103,7 +103,7 @@ static void start(void)
 	calls(&greedy);
 	steps(50);
 	assert_int_equal(told(&greedy), 2);
-	assert_true(greedy.conn->waits);
+	assert_true(greedy.conn->recv_limited);
 }
 
 static void end(void)
@@ -146,9 +146,9 @@ static void a_user_that_holds_back_reads_hears_of_the_end_of_the_wait(void **sta
 	greedy.conn->behind = true;
 	assert_false(fabric_poll(pair.f, &ev));
 	fabric_gave_back(greedy.conn);
-	assert_false(greedy.conn->waits || greedy.conn->behind);
+	assert_false(greedy.conn->recv_limited || greedy.conn->behind);
 	assert_true(fabric_poll(pair.f, &ev));
-	assert_int_equal(ev.type, FABRIC_EV_SATED);
+	assert_int_equal(ev.type, FABRIC_EV_RECV_LIMITED);
 	assert_ptr_equal(ev.conn, greedy.conn);
 	end();
 }
@@ -206,7 +206,7 @@ static void start_with_few(void)
 	pair.f->receives_most = RECVS * FABRIC_RECV_LOW_DIV;
 	calls(&modest);
 	steps(50);
-	assert_true(modest.conn->waits);
+	assert_true(modest.conn->recv_limited);
 	assert_in_range(told(&modest), 1, 2);
 }
 
@@ -262,7 +262,7 @@ static void go(unsigned n)
 		fabric_flush(pair.f);
 		poll_loop_step(&pair.loop, 1);
 		while (fabric_poll(pair.f, &ev)) {
-			if (ev.type == FABRIC_EV_SATED)
+			if (ev.type == FABRIC_EV_RECV_LIMITED)
 				continue;
 			assert_true(pair.logged < SOCK_LOG);
 			pair.log[pair.logged++] = ev;
@@ -465,9 +465,9 @@ static void a_connection_that_answers_rarely_is_not_first_for_ever(void **state)
 	look_and_drip(DRIPS);
 	say(&modest);
 	look_and_drip(DRIPS);
-	assert_true(modest.conn->waits);
+	assert_true(modest.conn->recv_limited);
 	modest.conn->behind = true;
-	for (unsigned n = 0; modest.conn->waits; n++) {
+	for (unsigned n = 0; modest.conn->recv_limited; n++) {
 		assert_true(n < LOOKS);
 		look_and_drip(DRIPS);
 	}
@@ -493,10 +493,10 @@ static void a_turn_looks_at_some(void **state)
 	pair.logged = 0;
 	look();
 	for (unsigned i = 0; i < MANY; i++)
-		assert_true(crowd[i].conn->waits);
-	looks = count->sated_looks;
+		assert_true(crowd[i].conn->recv_limited);
+	looks = count->recv_limited_looks;
 	look();
-	assert_in_range(count->sated_looks - looks, 1, MANY - 1);
+	assert_in_range(count->recv_limited_looks - looks, 1, MANY - 1);
 	end_crowd(MANY);
 }
 
@@ -520,5 +520,5 @@ int main(void)
 		cmocka_unit_test(a_turn_looks_at_some),
 	};
 
-	return cmocka_run_group_tests_name("iwarp_sated", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("iwarp_recv_sched", tests, NULL, NULL);
 }
