@@ -72,7 +72,7 @@
  *         (fabric_may_keep()). Its input waits until more are left, or C holds fewer; other
  *         connections go on. RDMA Read responses may be behind the message that waits, and what C
  *         holds may be waiting for them. So a RECV_LIMITED event reports the wait, and the user gives back
- *         what it can. A user that has Reads to post (.behind) gets a second RECV_LIMITED event when the
+ *         what it can. A user that has Reads to post (.reads_blocked) gets a second RECV_LIMITED event when the
  *         wait ends; a Receive may still be missing then. When at most 1/FABRIC_RECV_LOW_DIV are left,
  *         connections with Reads take turns until their Reads are answered.
  * Pinned: tests/fabric/contract_shared.c, tests/iwarp/test_iwarp_recv_sched.c, decision 81.
@@ -146,7 +146,7 @@ enum fabric_ev_type {
 	/* of the stream .handle: .len octets at .at, which belong at .offset in it */
 	FABRIC_EV_PLACED,
 	/* .conn->recv_limited is set: its input waits because its user holds too many shared Receives. Or
-	 * the wait of a user that held back Reads (.behind) is over */
+	 * the wait of a user that held back Reads (.reads_blocked) is over */
 	FABRIC_EV_RECV_LIMITED,
 };
 
@@ -313,7 +313,7 @@ struct fabric_conn {
 	bool recv_limited;
 	/* Set by the user while .recv_limited: it holds back Reads, because their responses would be
 	 * behind the message that waits. Cleared when the wait ends, with a RECV_LIMITED event. */
-	bool behind;
+	bool reads_blocked;
 	/* The connection's input waits: a stream's window is full, because the user has not given
 	 * back what is in it (fabric_went_on()). */
 	bool is_full;
@@ -330,7 +330,7 @@ struct fabric_conn {
  *   the responses may be behind its next message.
  * - When at most 1/FABRIC_RECV_LOW_DIV of all are left, only connections that have a turn, and connections
  *   that hold none, take a Receive. A turn is for connections whose Reads are outstanding or held
- *   back (.behind).
+ *   back (.reads_blocked).
  * - When at most 1/FABRIC_RECV_RESERVE_DIV of all are left, only connections that hold none take a Receive.
  */
 enum {

@@ -173,7 +173,7 @@ static int probe_connect(struct probe *pr)
 	leg_init(&pr->leg, RPC_INITIATOR);
 	pr->leg.is_probe = true;
 	pr->leg.bare = session_goes_bare(rs, pr->slot, pr->tried_bare);
-	pr->leg.behind_silence = pr->tried_bare;
+	pr->leg.after_silence = pr->tried_bare;
 	/* Each connection has its own time, because a server may be silent for all of the first
 	 * one's. The leg's own deadline is earlier. */
 	pr->end = p->now + rs->route->server.setup_timeout + NSEC_PER_SEC;
@@ -289,7 +289,7 @@ static void on_time(struct timer *timer, nsec_t now)
 	}
 	leg_tick(&pr->leg, now);
 	if (now >= pr->end) {
-		if (leg_is_behind(&pr->leg)) /* the answer may lie unread here */
+		if (leg_input_is_blocked(&pr->leg)) /* the answer may lie unread here */
 			give_up(pr);
 		else
 			conclude(pr, ERR_TIMEOUT, "no answer in time");

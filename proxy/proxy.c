@@ -479,7 +479,7 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	/* Memory that came back in this turn may be what a session waits for, and no event will
 	 * follow. */
 	resume_waiters(p);
-	more |= quota_is_behind(&p->quota);
+	more |= quota_is_over_budget(&p->quota);
 	if (!p->pinned)
 		p->release_at = buf_release(&p->arena, now);
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)

@@ -301,9 +301,9 @@ static inline void note_flight(struct session *s)
 	if (list_is_empty(&s->owing))
 		session_debts_begin(s);
 	if (s->server.cfg->reply_timeout)
-		(void)session_behind(s, &s->server);
+		(void)session_blocked_ns(s, &s->server);
 	if (s->client.cfg->reply_timeout)
-		(void)session_behind(s, &s->client);
+		(void)session_blocked_ns(s, &s->client);
 }
 
 void session_pump(struct session *s)

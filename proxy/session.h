@@ -115,7 +115,7 @@ struct session_ops {
 	uint32_t credits;
 	/* Total time in which the peer's input was blocked here, and since when it is blocked
 	 * now; NSEC_NEVER: it is not. */
-	nsec_t behind, behind_since;
+	nsec_t blocked_ns, blocked_since;
 };
 
 /** struct session_hop - how far the peer of a leg is: session_hop.c. */

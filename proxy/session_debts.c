@@ -394,8 +394,8 @@ static void look_at_session(struct session *s)
 	if (s->state != SESSION_OPEN)
 		return;
 	why = look_at_debts(s, took, &debtor);
-	(void)session_behind(s, &s->client);
-	(void)session_behind(s, &s->server);
+	(void)session_blocked_ns(s, &s->client);
+	(void)session_blocked_ns(s, &s->server);
 	if (why) {
 		end_debtor(s, debtor, why);
 	} else if (waits_for_itself(s)) {
@@ -548,6 +548,6 @@ void session_debts_begin(struct session *s)
 void session_debts_init(struct session *s)
 {
 	list_init(&s->owing);
-	s->ops[PROXY_CLIENT].behind_since = s->ops[PROXY_SERVER].behind_since = NSEC_NEVER;
+	s->ops[PROXY_CLIENT].blocked_since = s->ops[PROXY_SERVER].blocked_since = NSEC_NEVER;
 	s->ops[PROXY_CLIENT].credits_since = s->ops[PROXY_SERVER].credits_since = NSEC_NEVER;
 }

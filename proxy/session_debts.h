@@ -17,12 +17,12 @@ void session_debts_begin(struct session *s);
 void session_debts_look(struct timer *timer, nsec_t now);
 
 /**
- * session_behind - the total time in which input of @leg's peer was blocked here (leg_is_behind()),
+ * session_blocked_ns - the total time in which input of @leg's peer was blocked here (leg_input_is_blocked()),
  * ns
  *
  * This time is not the peer's: no time limit of the peer runs meanwhile.
  */
-nsec_t session_behind(struct session *s, const struct leg *leg);
+nsec_t session_blocked_ns(struct session *s, const struct leg *leg);
 
 static inline unsigned session_ops_posted(const struct session_ops *ops)
 {

@@ -23,13 +23,13 @@ void session_completed(struct session_flow *f)
 	f->moved += octets;
 }
 
-nsec_t session_behind(struct session *s, const struct leg *leg)
+nsec_t session_blocked_ns(struct session *s, const struct leg *leg)
 {
 	struct session_ops *ops = session_ops(s, leg);
 	nsec_t now = s->proxy->now;
 
-	if (ops->behind_since != NSEC_NEVER)
-		ops->behind += now - ops->behind_since;
-	ops->behind_since = leg_is_behind(leg) ? now : NSEC_NEVER;
-	return ops->behind;
+	if (ops->blocked_since != NSEC_NEVER)
+		ops->blocked_ns += now - ops->blocked_since;
+	ops->blocked_since = leg_input_is_blocked(leg) ? now : NSEC_NEVER;
+	return ops->blocked_ns;
 }

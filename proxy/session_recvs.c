@@ -46,7 +46,7 @@ static uint32_t sits_on(struct leg *leg, const struct recvs *r)
 static bool wants(const struct leg *leg, const struct session_ops *ops, const struct recvs *r)
 {
 	return leg->recvs == r && leg_is_recv_limited(leg) &&
-	       (ops->reads.posted || leg->conn->behind);
+	       (ops->reads.posted || leg->conn->reads_blocked);
 }
 
 /* Add both legs of @s to the sums of its route; a leg that is new has none. */

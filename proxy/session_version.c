@@ -41,7 +41,7 @@ int session_connect_server(struct session *s)
 	s->server.copies = true;
 	s->server.gated = rs->handshakes[PROXY_SERVER].inside.most > 0;
 	s->server.bare = session_goes_bare(rs, slot, s->retried_bare);
-	s->server.behind_silence = s->retried_bare;
+	s->server.after_silence = s->retried_bare;
 	s->server.first_xid = (uint32_t)session_random(p);
 	if (session_source(s, &from))
 		way.from = &from;

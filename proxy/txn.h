@@ -121,7 +121,7 @@ struct txn {
 	/* txn_reply_timeout.c */
 	struct timer late; /* armed from .pulled until the answer: when the call is abandoned */
 	nsec_t pulled;	   /* when everything the requester exposed had been read; 0: not yet */
-	nsec_t behind;	   /* session_behind() of its responder at the last look */
+	nsec_t blocked_ns; /* session_blocked_ns() of its responder at the last look */
 	/* An error report may have been about this form of the call or an older one. */
 	bool is_suspected;
 

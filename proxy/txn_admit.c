@@ -23,7 +23,7 @@
  * Pinned: tests/session/test_shared_short.c:calls_that_wait_make_room_for_replies, decision 81.
  *
  * A call does not begin while its data would arrive behind input that waits for a Receive
- * (leg_data_are_behind()).
+ * (leg_reads_are_blocked()).
  *
  * Nothing here ends a call or begins its first step: the caller does, by the verdict.
  */
@@ -118,7 +118,7 @@ enum txn_verdict txn_admit(struct session_queue *q, struct txn **t)
 	if (list_is_empty(&q->waiting) || quota_is_waiting(&q->quota))
 		return TXN_WAITS;
 	*t = list_first(&q->waiting, struct txn, wait_link);
-	if (leg_data_are_behind((*t)->req, &(*t)->in)) /* tried again when that state has ended */
+	if (leg_reads_are_blocked((*t)->req, &(*t)->in)) /* tried again when that state has ended */
 		return TXN_WAITS;
 	return try_start(*t);
 }

@@ -166,7 +166,7 @@ bool txn_take_kept(struct session_queue *q, struct leg_out *out, struct txn **t,
 	    (q == &q->s->forward && !list_is_empty(&q->waiting)))
 		return false;
 	*aside = leg_again(req, &q->kept, out);
-	if (leg_data_are_behind(req, out->msg)) /* tried again when that state has ended */
+	if (leg_reads_are_blocked(req, out->msg)) /* tried again when that state has ended */
 		return false;
 	*t = txn_take_room(q, out->msg);
 	if (*t)

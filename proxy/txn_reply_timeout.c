@@ -72,12 +72,12 @@ static bool is_overdue(const struct txn *t)
 
 /* The time since the last look at @t in which the responder's input was blocked here: it does not
  * count against the responder. */
-static nsec_t take_behind(struct txn *t)
+static nsec_t take_blocked(struct txn *t)
 {
-	nsec_t before = t->behind;
+	nsec_t before = t->blocked_ns;
 
-	t->behind = session_behind(t->s, t->rsp);
-	return t->behind - before;
+	t->blocked_ns = session_blocked_ns(t->s, t->rsp);
+	return t->blocked_ns - before;
 }
 
 static void await_answer(struct txn *t)
@@ -88,7 +88,7 @@ static void await_answer(struct txn *t)
 		patience = DEBT_PATIENCE;
 	if (!patience)
 		return;
-	(void)take_behind(t);
+	(void)take_blocked(t);
 	end = t->s->proxy->now + patience;
 	/* A call that was sent has the whole time for its answer, because the doubt may be wrong. */
 	if (t->is_suspected && t->state != TXN_WAIT)
@@ -99,13 +99,13 @@ static void await_answer(struct txn *t)
 /* Whether the answer may have arrived and lie unread, or has begun to arrive. */
 static bool may_be_answered(const struct txn *t)
 {
-	return leg_is_behind(t->rsp) || leg_reply_is_in_progress(t->rsp, t->in.xid);
+	return leg_input_is_blocked(t->rsp) || leg_reply_is_in_progress(t->rsp, t->in.xid);
 }
 
 static void on_reply_timeout(struct timer *timer, nsec_t now)
 {
 	struct txn *t = container_of(timer, struct txn, late);
-	nsec_t more = take_behind(t);
+	nsec_t more = take_blocked(t);
 
 	/* A session that is ending gives back all it has. */
 	if (t->s->state != SESSION_OPEN)

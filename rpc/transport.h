@@ -131,7 +131,7 @@ struct rpc_run {
 
 /** struct rpc_octets - a message in its Receive. */
 struct rpc_octets {
-	struct view here, behind; /* octets in the first piece, and in the second */
+	struct view here, bulk; /* octets in the first piece, and in the second */
 };
 
 enum { RPC_MAX_TRANSMISSIONS = 16 }; /* most Sends of one message of the round-trip extension */
@@ -337,7 +337,7 @@ struct rpc_transport {
 	bool ready; /* negotiation done; always so for version 1 */
 	/* set before recv() and again(): octets of the message in the second piece of its
 	 * Receive */
-	struct view behind;
+	struct view bulk;
 	/* Set before recv() and gather(): the earlier Sends of the message of several Sends under
 	 * way. */
 	const struct rpc_octets *held;

@@ -90,7 +90,7 @@ static void copy_item(const struct rtr_call_in *c, const struct rtr_item *item, 
 	uint32_t left = item->length, skip = item->place.bytes;
 
 	for (unsigned i = 0; i < item->place.count; i++, skip = 0) {
-		struct view from = c->sends[c->r->numbers[item->place.first + i]].behind;
+		struct view from = c->sends[c->r->numbers[item->place.first + i]].bulk;
 		uint32_t here = (uint32_t)from.len - skip < left ? (uint32_t)from.len - skip : left;
 
 		copy_part(c, at, view_of(from.data + skip, here));
@@ -109,7 +109,7 @@ static int add_placed(const struct rtr_call_in *c, const struct rtr_item *item, 
 
 	if (p->count == 1 && c->r->numbers[p->first] == 0)
 		return rpc_msg_place(m, to,
-				     view_of(c->sends[0].behind.data + p->bytes, item->length));
+				     view_of(c->sends[0].bulk.data + p->bytes, item->length));
 	m->gathered += (item->length + GATHER_ALIGN - 1) & ~(uint32_t)(GATHER_ALIGN - 1);
 	if (c->block)
 		copy_item(c, item, at);
@@ -214,7 +214,7 @@ static int take_stream(const struct rtr_call_in *c, struct rpc_msg *m, struct rt
 
 static uint32_t bytes_of(const struct rpc_octets *o)
 {
-	return (uint32_t)(o->here.len + o->behind.len);
+	return (uint32_t)(o->here.len + o->bulk.len);
 }
 
 /* The common part of Requests and Responses: the group, the payload stream, the places of items. */

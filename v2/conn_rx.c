@@ -636,7 +636,7 @@ static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct r
 	if (type && type->htype == V2_RTR_REPORT && v2_auth_is_going(c))
 		return v2_auth_broken(c, "a Report Error");
 	/* No other message may be that long (profile, section 2). */
-	if (c->t.behind.len && !(type && type->flags & V2_IS_TRANSMIT)) {
+	if (c->t.bulk.len && !(type && type->flags & V2_IS_TRANSMIT)) {
 		c->state = V2_CLOSED;
 		return ERR_PROTO;
 	}

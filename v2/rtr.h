@@ -34,7 +34,7 @@ static inline bool v2_rtr_is_used(const struct v2_conn *c)
  * piece. */
 static inline struct rpc_octets v2_rtr_octets(const struct v2_conn *c, struct view in)
 {
-	return (struct rpc_octets){in, c->t.behind};
+	return (struct rpc_octets){in, c->t.bulk};
 }
 
 /** struct v2_rtr_room - memory for gathered octets, or octets gathered before. */

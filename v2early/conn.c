@@ -260,7 +260,7 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 		return ERR_VERS;
 	if ((c->group.is_open || c->group_dropped) && early_option_group(c, &h, rc, dir, rx, &err))
 		return err;
-	if (t->behind.len && h.proc != EARLY_OPTIONAL) /* no other message may be that long */
+	if (t->bulk.len && h.proc != EARLY_OPTIONAL) /* no other message may be that long */
 		return ERR_PROTO;
 	if (rc)
 		return recv_malformed(c, &h, rc, dir == RPC_CALL, rx);
@@ -273,7 +273,7 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 
 static void conn_again(const struct rpc_transport *t, struct view in, struct view gathered)
 {
-	const struct rpc_octets octets = {in, t->behind};
+	const struct rpc_octets octets = {in, t->bulk};
 	struct early_header h;
 	enum rpc_dir dir = RPC_CALL;
 	int rc = early_header_decode(&h, t->own.msg, &dir, in);

@@ -121,7 +121,7 @@ static void refuse_group(struct early_conn *c, const struct transmit *q)
 static int recv_request(struct early_conn *c, const struct early_header *h, struct view in,
 			struct rpc_rx *rx)
 {
-	const struct rpc_octets octets = {in, c->t.behind};
+	const struct rpc_octets octets = {in, c->t.bulk};
 	struct early_report report = early_report(h->xid, EARLY_ERR_BAD_HEADER);
 	struct transmit q = {
 		.h = *h, .sends = &octets, .nsends = 1, .most = c->t.own.transmissions};
@@ -174,7 +174,7 @@ static int recv_response(struct early_conn *c, const struct early_header *h, str
 			 struct rpc_rx *rx)
 {
 	const struct early_option *asked = early_option_of(c, h->xid);
-	const struct rpc_octets octets = {in, c->t.behind};
+	const struct rpc_octets octets = {in, c->t.bulk};
 	struct transmit q = {
 		.h = *h, .sends = &octets, .nsends = 1, .most = asked ? 1u + asked->kept : 1};
 	struct rtr_fault fault;
@@ -248,7 +248,7 @@ static int recv_continue(struct early_conn *c, const struct early_header *h, str
 		memcpy(sends, c->t.held, c->t.nheld * sizeof(sends[0]));
 		take_again(&c->t, &q);
 	}
-	sends[c->t.nheld] = (struct rpc_octets){in, c->t.behind};
+	sends[c->t.nheld] = (struct rpc_octets){in, c->t.bulk};
 	id.number = more.number;
 	rc = rtr_take_more(&c->t.own, &c->group, &q.r, &more, &id, &sends[c->t.nheld],
 			   EARLY_OPTIONAL_BYTES, &fault);

@@ -17,7 +17,7 @@
  * Rule:   one connection at any time has a turn. More have one, FAVOURED at most, if what is left
  *         covers all that each of them may send. A turn ends when the connection's Reads are
  *         answered and it holds no more than its share; when FAVOUR_IDLE looks in a row saw no
- *         progress; or after FAVOUR_LOOKS looks. A connection whose user holds back Reads (.behind)
+ *         progress; or after FAVOUR_LOOKS looks. A connection whose user holds back Reads (.reads_blocked)
  *         gets a turn when no connection with Reads outstanding has a claim.
  * Pinned: tests/iwarp/test_iwarp_recv_sched.c:reads_are_answered_one_after_the_other,
  *         :several_connections_have_a_turn_at_once, :as_many_are_left_as_one_may_send, decision 81.
@@ -69,7 +69,7 @@ static uint8_t rank(const struct iwarp_conn *c)
 {
 	uint8_t rank = c->qp.reads ? RANK_READS : RANK_BEHIND;
 
-	if (!c->qp.reads && !c->base.behind)
+	if (!c->qp.reads && !c->base.reads_blocked)
 		return RANK_NONE;
 	return c->base.read_turn_unused ? rank + RANK_IDLE : rank;
 }
@@ -128,11 +128,11 @@ void recv_sched_await(struct iwarp_conn *c)
  * that held back Reads is told now, and posts them. */
 void recv_sched_try(struct iwarp_conn *c)
 {
-	if (c->base.behind) {
+	if (c->base.reads_blocked) {
 		c->report_recv_limited = true;
 		iwarp_conn_activate(c);
 	}
-	c->base.recv_limited = c->base.behind = false;
+	c->base.recv_limited = c->base.reads_blocked = false;
 	list_del(&c->starved);
 	list_add_tail(&c->iw->starved, &c->starved);
 }

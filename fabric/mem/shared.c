@@ -125,7 +125,7 @@ static bool may_keep(const struct mem_conn *c)
 
 	return !f->shares_out ||
 	       fabric_may_keep(c->base.kept + c->unpolled, left, f->receives_most) ||
-	       (c->base.behind && left > f->receives_most / FABRIC_RECV_RESERVE_DIV);
+	       (c->base.reads_blocked && left > f->receives_most / FABRIC_RECV_RESERVE_DIV);
 }
 
 /* Whether @c holds its share of the Receives: another message waits. */
@@ -154,12 +154,12 @@ static bool can_go_on(const struct mem_conn *c)
 
 static void note_whether_it_waits(struct mem_conn *c)
 {
-	bool was_limited = c->base.recv_limited, behind = c->base.behind;
+	bool was_limited = c->base.recv_limited, were_blocked = c->base.reads_blocked;
 
 	c->base.recv_limited = !list_is_empty(&c->backlog) && next_is_send(c) && has_its_share(c);
 	c->base.read_turn_unused = c->base.recv_limited && c->turn_unused;
-	c->base.behind &= c->base.recv_limited;
-	if (!(c->base.recv_limited ? !was_limited : behind) ||
+	c->base.reads_blocked &= c->base.recv_limited;
+	if (!(c->base.recv_limited ? !was_limited : were_blocked) ||
 	    !list_is_empty(&c->recv_limited.link))
 		return;
 	c->recv_limited.ev.type = FABRIC_EV_RECV_LIMITED;

@@ -47,7 +47,7 @@ static inline struct view leg_octets(struct leg *leg, const struct leg_rbuf *rb)
 	uint32_t here = rb->len < leg->cfg->inline_bytes ? rb->len : leg->cfg->inline_bytes;
 
 	if (leg->t)
-		leg->t->behind = view_of(leg_bulk(leg, rb), rb->len - here);
+		leg->t->bulk = view_of(leg_bulk(leg, rb), rb->len - here);
 	return view_of(rb->data, here);
 }
 

@@ -99,7 +99,7 @@ static nsec_t leg_setup_time(const struct leg *leg)
 	if (!cfg->auth)
 		return cfg->setup_timeout;
 	/* The other half was used up by a connection on which the server was silent. */
-	return nsec_min(cfg->auth->timeout, cfg->setup_timeout) / (leg->behind_silence ? 2 : 1);
+	return nsec_min(cfg->auth->timeout, cfg->setup_timeout) / (leg->after_silence ? 2 : 1);
 }
 
 static void leg_begin(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
@@ -215,7 +215,7 @@ static bool leg_assume_defaults(struct leg *leg)
  */
 static nsec_t leg_patience_end(const struct leg *leg)
 {
-	bool is_silent = leg_is_silent(leg) && !leg_is_behind(leg);
+	bool is_silent = leg_is_silent(leg) && !leg_input_is_blocked(leg);
 
 	return is_silent ? leg->setup_end - leg_setup_time(leg) / 2 : leg->setup_end;
 }
@@ -243,7 +243,7 @@ void leg_tick(struct leg *leg, nsec_t now)
 		leg_close(leg, ERR_AGAIN, "host authentication took too long here");
 		return;
 	}
-	if (leg_is_behind(leg)) {
+	if (leg_input_is_blocked(leg)) {
 		leg_close(leg, ERR_AGAIN, "no Receive for its first words came free in time");
 		return;
 	}
@@ -398,11 +398,11 @@ bool leg_keeps_many(const struct leg *leg)
 				   !fabric_may_keep(2 * leg->conn->kept, recvs_left(r), r->most)));
 }
 
-bool leg_data_are_behind(struct leg *leg, const struct rpc_msg *call)
+bool leg_reads_are_blocked(struct leg *leg, const struct rpc_msg *call)
 {
 	if (!leg_is_recv_limited(leg) || (call->nreads == 0 && !call->has_body_chunk))
 		return false;
-	leg->conn->behind = true;
+	leg->conn->reads_blocked = true;
 	return true;
 }
 

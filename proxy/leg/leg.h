@@ -190,7 +190,7 @@ struct leg {
 	bool bare;
 	/* The last connection to this server was silent for half of the set-up time; the user sets
 	 * it after leg_init(). */
-	bool behind_silence;
+	bool after_silence;
 	bool settled; /* leg_tick() opened the leg: READY is due */
 	/* Messages that the fabric copies are given back at once (LEG_OUT_SENT of leg_next()); the
 	 * user sets it after leg_init(). */
@@ -356,8 +356,8 @@ enum leg_block {
  */
 unsigned leg_blocked_by(const struct leg *leg);
 
-/** leg_is_behind - input of the peer may have arrived here and wait unread. */
-static inline bool leg_is_behind(const struct leg *leg)
+/** leg_input_is_blocked - input of the peer may have arrived here and wait unread. */
+static inline bool leg_input_is_blocked(const struct leg *leg)
 {
 	return leg_blocked_by(leg) & LEG_BLOCK_INPUT;
 }
@@ -375,18 +375,18 @@ static inline bool leg_reply_is_in_progress(const struct leg *leg, uint32_t xid)
 }
 
 /**
- * leg_data_are_behind - whether @call must not begin, because its data would arrive behind input
+ * leg_reads_are_blocked - whether @call must not begin, because its data would arrive behind input
  * that waits
  *
  * State:  @leg has its full share of the shared Receives (leg_is_recv_limited()). @call, which came over
  *         @leg, has data to be fetched by RDMA Read.
  * Danger: the Read responses lie behind the message that waits for a Receive. The call would take
  *         memory that others need to finish, and could not finish itself.
- * Rule:   the call does not begin while the leg is in that state. The fabric knows it (.behind of
+ * Rule:   the call does not begin while the leg is in that state. The fabric knows it (.reads_blocked of
  *         the connection), and gives the connection a turn at the last Receives.
  * Pinned: tests/iwarp/test_iwarp_recv_sched.c
  */
-bool leg_data_are_behind(struct leg *leg, const struct rpc_msg *call);
+bool leg_reads_are_blocked(struct leg *leg, const struct rpc_msg *call);
 
 /**
  * leg_keeps_many - whether messages should be copied out of their Receives

@@ -38,7 +38,7 @@ void leg_tell_group(struct leg *leg, struct rpc_octets octets[RPC_MAX_TRANSMISSI
 		const struct leg_rbuf *rb = container_of(it, struct leg_rbuf, link);
 
 		octets[n].here = leg_octets(leg, rb);
-		octets[n++].behind = leg->t->behind;
+		octets[n++].bulk = leg->t->bulk;
 	}
 	leg->t->held = octets;
 	leg->t->nheld = n;

@@ -215,14 +215,14 @@ static void leg_queue(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 static int give_to_transport(struct leg *leg, struct view in, struct rpc_rx *rx)
 {
 	struct rpc_octets octets[RPC_MAX_TRANSMISSIONS];
-	struct view behind;
+	struct view bulk;
 	int err;
 
 	if (!leg->ngroup)
 		return leg->t->ops->recv(leg->t, in, rx);
-	behind = leg->t->behind;
+	bulk = leg->t->bulk;
 	leg_tell_group(leg, octets);
-	leg->t->behind = behind;
+	leg->t->bulk = bulk;
 	err = leg->t->ops->recv(leg->t, in, rx);
 	leg->t->held = NULL;
 	leg->t->nheld = 0;

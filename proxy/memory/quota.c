@@ -107,7 +107,7 @@ void quota_turn(struct quota *s, nsec_t now)
 		s->pools[i].looks = QUOTA_LOOKS;
 }
 
-bool quota_is_behind(const struct quota *s)
+bool quota_is_over_budget(const struct quota *s)
 {
 	for (unsigned i = 0; i < QUOTA_PURPOSES; i++)
 		if (s->pools[i].looks == 0)

@@ -115,8 +115,8 @@ void quota_init(struct quota *s, struct buf_arena *arena);
 /** quota_turn - a turn of the relay begins at @now. */
 void quota_turn(struct quota *s, nsec_t now);
 
-/** quota_is_behind - this turn has used up its looks: another turn should follow at once. */
-bool quota_is_behind(const struct quota *s);
+/** quota_is_over_budget - this turn has used up its looks: another turn should follow at once. */
+bool quota_is_over_budget(const struct quota *s);
 
 /** quota_group_init - set up @g for the @part-th route of the arena, for @purpose. */
 void quota_group_init(struct quota_group *g, struct quota *s, enum buf_purpose purpose,

@@ -143,10 +143,10 @@ static void a_user_that_holds_back_reads_hears_of_the_end_of_the_wait(void **sta
 
 	(void)state;
 	start();
-	greedy.conn->behind = true;
+	greedy.conn->reads_blocked = true;
 	assert_false(fabric_poll(pair.f, &ev));
 	fabric_gave_back(greedy.conn);
-	assert_false(greedy.conn->recv_limited || greedy.conn->behind);
+	assert_false(greedy.conn->recv_limited || greedy.conn->reads_blocked);
 	assert_true(fabric_poll(pair.f, &ev));
 	assert_int_equal(ev.type, FABRIC_EV_RECV_LIMITED);
 	assert_ptr_equal(ev.conn, greedy.conn);
@@ -229,10 +229,10 @@ static void a_connection_with_held_back_reads_gets_a_turn(void **state)
 {
 	(void)state;
 	start_with_few();
-	modest.conn->behind = true;
+	modest.conn->reads_blocked = true;
 	steps_for_a_while();
 	assert_int_equal(told(&modest), CALLS);
-	assert_false(modest.conn->behind);
+	assert_false(modest.conn->reads_blocked);
 	assert_int_equal(told(&greedy), 2);
 	end();
 }
@@ -466,7 +466,7 @@ static void a_connection_that_answers_rarely_is_not_first_for_ever(void **state)
 	say(&modest);
 	look_and_drip(DRIPS);
 	assert_true(modest.conn->recv_limited);
-	modest.conn->behind = true;
+	modest.conn->reads_blocked = true;
 	for (unsigned n = 0; modest.conn->recv_limited; n++) {
 		assert_true(n < LOOKS);
 		look_and_drip(DRIPS);

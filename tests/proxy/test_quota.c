@@ -307,7 +307,7 @@ static void a_line_uses_up_its_own_looks(void **state)
 		tried++;
 	}
 	assert_true(tried > 0 && tried < FEW);
-	assert_true(quota_is_behind(&s.quota));
+	assert_true(quota_is_over_budget(&s.quota));
 	assert_ptr_equal(quota_next(&s.quota, BUF_FORWARD), &m);
 	quota_unwait(&m);
 	quota_group_fini(&other);

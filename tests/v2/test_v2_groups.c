@@ -16,7 +16,7 @@ static void feed_part(bool is_first, const char *hex)
 
 	memset(at, 0, RECV);
 	(void)unhex(hex, at);
-	conn.t.behind = view_of(bulk, is_first ? BULK : 100);
+	conn.t.bulk = view_of(bulk, is_first ? BULK : 100);
 	conn.t.held = &held;
 	conn.t.nheld = !is_first;
 	assert_int_equal(conn.t.ops->recv(&conn.t, view_of(at, RECV), &rx), 0);
@@ -103,7 +103,7 @@ static void a_group_that_breaks_off(void **state)
 			conn.t.ops->forget(&conn.t, 5);
 			rpc_late_again(&conn.t.late, 5);
 		}
-		conn.t.behind = view_of(NULL, 0);
+		conn.t.bulk = view_of(NULL, 0);
 		conn.t.nheld = 1;
 		expect(REPLY_2, RPC_RX_ERROR);
 		assert_int_equal(rx.xid, i ? 2 : 5);

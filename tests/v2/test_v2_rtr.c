@@ -31,7 +31,7 @@ static int feed(const char *hex, uint32_t behind)
 		memmove(first + RECV - len, first, len);
 		exact = first + RECV - len;
 	}
-	conn.t.behind = view_of(bulk, behind);
+	conn.t.bulk = view_of(bulk, behind);
 	return conn.t.ops->recv(&conn.t, view_of(exact, behind ? RECV : len), &rx);
 }
 
@@ -251,7 +251,7 @@ static void each_thing_that_can_be_wrong(void **state)
 		expect_out(cases[i].answer);
 		expect_silence();
 		/* The next message is served. */
-		conn.t.behind = view_of(NULL, 0);
+		conn.t.bulk = view_of(NULL, 0);
 		expect(CALL_1, RPC_RX_MSG);
 	}
 }

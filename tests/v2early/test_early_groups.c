@@ -45,10 +45,10 @@ static int feed_proc(const struct option *o, uint32_t proc, uint32_t behind, boo
 		xdr_put_u32(&x, o->info[i]);
 	for (uint32_t i = 0; i < o->npayload; i++)
 		xdr_put_u32(&x, o->payload[i]);
-	conn.t.behind = view_of(bulk, behind);
+	conn.t.bulk = view_of(bulk, behind);
 	conn.t.held = held;
 	held[conn.t.nheld].here = view_of(first, fill ? RECV : xdr_out_len(&x));
-	held[conn.t.nheld].behind = conn.t.behind;
+	held[conn.t.nheld].bulk = conn.t.bulk;
 	err = conn.t.ops->recv(&conn.t, held[conn.t.nheld].here, &rx);
 	if (rx.kind == RPC_RX_HELD || rx.kind == RPC_RX_GROUP)
 		conn.t.nheld++;

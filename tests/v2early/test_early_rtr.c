@@ -71,7 +71,7 @@ static int feed(const struct option *o, uint32_t behind)
 	for (uint32_t i = 0; i < o->npayload; i++)
 		xdr_put_u32(&x, o->payload[i]);
 	len = behind ? RECV : xdr_out_len(&x);
-	conn.t.behind = view_of(bulk, behind);
+	conn.t.bulk = view_of(bulk, behind);
 	return conn.t.ops->recv(&conn.t, view_of(first, len), &rx);
 }
 
@@ -198,7 +198,7 @@ static void what_is_not_spoken(void **state)
 		expect_error(EARLY_ERR_INVAL_OPTION);
 	}
 	/* Nothing else may be longer than the first piece. */
-	conn.t.behind = view_of(bulk, 4);
+	conn.t.bulk = view_of(bulk, 4);
 	memset(&o, 0, sizeof(o));
 	{
 		uint8_t msg[RECV] = {[3] = 5, [7] = 2, [11] = 8};
@@ -397,7 +397,7 @@ static void a_responder_without_transmit_responses(void **state)
 			assert_int_equal(feed(&o, 4), 0);
 		}
 		ask();
-		conn.t.behind = view_of(NULL, 0);
+		conn.t.bulk = view_of(NULL, 0);
 		assert_int_equal(conn.t.ops->recv(&conn.t, view_of(bad, sizeof(bad)), &rx), 0);
 		assert_int_equal(rx.kind, RPC_RX_ERROR);
 		assert_int_equal(rx.error.code, answered ? RPC_ERROR_CHUNK : RPC_ERROR_INVAL_HTYPE);

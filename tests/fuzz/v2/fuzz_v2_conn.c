@@ -136,7 +136,7 @@ static bool is_behind(const struct rpc_msg *m, const struct rpc_chunk *chunk)
 {
 	const uint8_t *placed = rpc_msg_placed(m, chunk);
 
-	return !placed || is_in(placed, chunk->length, c.t.behind);
+	return !placed || is_in(placed, chunk->length, c.t.bulk);
 }
 
 static void drop_held(void)
@@ -153,7 +153,7 @@ static void check_gathered(struct view gathered)
 	CHECK(is_in(m->body[0].data, m->body[0].len, octets_of[0].here) ||
 	      is_in(m->body[0].data, m->body[0].len, gathered));
 	for (unsigned i = 0; i < m->nplaced; i++)
-		CHECK(is_in(m->placed[i].data, m->placed[i].len, octets_of[0].behind) ||
+		CHECK(is_in(m->placed[i].data, m->placed[i].len, octets_of[0].bulk) ||
 		      is_in(m->placed[i].data, m->placed[i].len, gathered));
 }
 
@@ -162,7 +162,7 @@ static void gather(const struct rpc_rx *rx)
 {
 	uint8_t *block = rx->remaining ? malloc(rx->remaining) : NULL;
 	const struct view gathered = view_of(block, rx->remaining);
-	const struct view behind = c.t.behind;
+	const struct view behind = c.t.bulk;
 
 	CHECK(block || !rx->remaining);
 	CHECK(!c.group.is_open && nheld > 1);
@@ -173,10 +173,10 @@ static void gather(const struct rpc_rx *rx)
 	CHECK(c.t.own.msg->xid == rx->xid && c.t.own.msg->dir == rx->group_dir);
 	check_gathered(gathered);
 	if (rx->group_dir == RPC_CALL) {
-		c.t.behind = octets_of[0].behind;
+		c.t.bulk = octets_of[0].bulk;
 		c.t.ops->again(&c.t, octets_of[0].here, gathered);
 		check_gathered(gathered);
-		c.t.behind = behind;
+		c.t.bulk = behind;
 	}
 	free(block);
 	drop_held();
@@ -185,14 +185,14 @@ static void gather(const struct rpc_rx *rx)
 /* A transmission of a group stays, in memory of its own. */
 static void hold(struct view octets)
 {
-	uint8_t *copy = malloc(octets.len + c.t.behind.len);
+	uint8_t *copy = malloc(octets.len + c.t.bulk.len);
 
 	CHECK(copy && nheld < RPC_MAX_TRANSMISSIONS);
 	memcpy(copy, octets.data, octets.len);
-	if (c.t.behind.len)
-		memcpy(copy + octets.len, c.t.behind.data, c.t.behind.len);
+	if (c.t.bulk.len)
+		memcpy(copy + octets.len, c.t.bulk.data, c.t.bulk.len);
 	octets_of[nheld] = (struct rpc_octets){view_of(copy, octets.len),
-					       view_of(copy + octets.len, c.t.behind.len)};
+					       view_of(copy + octets.len, c.t.bulk.len)};
 	held[nheld++] = copy;
 }
 
@@ -263,9 +263,9 @@ static bool receive_long(struct view octets)
 
 	memset(first, 0, sizeof(first));
 	memcpy(first, octets.data, octets.len);
-	c.t.behind = view_of(second, sizeof(second));
+	c.t.bulk = view_of(second, sizeof(second));
 	lives = receive(view_of(first, sizeof(first)));
-	c.t.behind = view_of(NULL, 0);
+	c.t.bulk = view_of(NULL, 0);
 	return lives;
 }
 

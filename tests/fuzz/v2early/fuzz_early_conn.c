@@ -62,7 +62,7 @@ static void check_message(const struct rpc_msg *m, const struct rpc_octets *o, s
 		CHECK(is_in(m->body[0].data, m->body[0].len, o->here) ||
 		      is_in(m->body[0].data, m->body[0].len, gathered));
 	for (unsigned i = 0; i < m->nplaced; i++)
-		CHECK(is_in(m->placed[i].data, m->placed[i].len, o->behind) ||
+		CHECK(is_in(m->placed[i].data, m->placed[i].len, o->bulk) ||
 		      is_in(m->placed[i].data, m->placed[i].len, gathered));
 }
 
@@ -83,7 +83,7 @@ static void gather(struct run *r, const struct rpc_rx *rx)
 	CHECK(t->own.msg->xid == rx->xid && t->own.msg->dir == rx->group_dir);
 	check_message(t->own.msg, &r->octets[0], gathered);
 	if (rx->group_dir == RPC_CALL) {
-		t->behind = r->octets[0].behind;
+		t->bulk = r->octets[0].bulk;
 		t->ops->again(t, r->octets[0].here, gathered);
 		check_message(t->own.msg, &r->octets[0], gathered);
 	}
@@ -112,12 +112,12 @@ static void receive(struct run *r, bool fill)
 	memcpy(exact, r->pos, len);
 	r->pos += len;
 	len = whole - behind;
-	t->behind = view_of(exact + len, behind);
+	t->bulk = view_of(exact + len, behind);
 	t->held = r->octets;
 	t->nheld = r->nheld;
 	CHECK(r->nheld < RPC_MAX_TRANSMISSIONS);
 	r->held[r->nheld] = exact;
-	r->octets[r->nheld] = (struct rpc_octets){view_of(exact, len), t->behind};
+	r->octets[r->nheld] = (struct rpc_octets){view_of(exact, len), t->bulk};
 	if (t->ops->recv(t, view_of(exact, len), &rx)) {
 		free(exact);
 		r->pos = r->end; /* the connection is closed */
