@@ -74,7 +74,7 @@
  *         holds may be waiting for them. So a RECV_LIMITED event reports the wait, and the user gives back
  *         what it can. A user that has Reads to post (.reads_blocked) gets a second RECV_LIMITED event when the
  *         wait ends; a Receive may still be missing then. When at most 1/FABRIC_RECV_LOW_DIV are left,
- *         connections with Reads take turns until their Reads are answered.
+ *         connections with Reads get read turns until their Reads are answered.
  * Pinned: tests/fabric/contract_shared.c, tests/iwarp/test_iwarp_recv_sched.c, decision 81.
  */
 
@@ -317,7 +317,7 @@ struct fabric_conn {
 	/* The connection's input waits: a stream's window is full, because the user has not given
 	 * back what is in it (fabric_went_on()). */
 	bool is_full;
-	/* The connection did not use its last turn at the last Receives: all input was taken, no
+	/* The connection did not use its last read turn: all input was taken, no
 	 * Read was answered and hardly an octet came. Lack of Receives is not what holds it up. */
 	bool read_turn_unused;
 };
@@ -328,8 +328,8 @@ struct fabric_conn {
  * - A connection holds at most 1/FABRIC_RECV_PER_CONN_DIV of those that are left.
  * - With Reads outstanding it may hold more, as long as more than 1/FABRIC_RECV_READER_DIV of all are left:
  *   the responses may be behind its next message.
- * - When at most 1/FABRIC_RECV_LOW_DIV of all are left, only connections that have a turn, and connections
- *   that hold none, take a Receive. A turn is for connections whose Reads are outstanding or held
+ * - When at most 1/FABRIC_RECV_LOW_DIV of all are left, only connections with a read turn, and connections
+ *   that hold none, take a Receive. A read turn is for connections whose Reads are outstanding or held
  *   back (.reads_blocked).
  * - When at most 1/FABRIC_RECV_RESERVE_DIV of all are left, only connections that hold none take a Receive.
  */

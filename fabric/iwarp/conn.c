@@ -52,8 +52,8 @@ struct iwarp_conn *iwarp_conn_new(struct iwarp *iw, int fd, enum iwarp_state sta
 	list_init(&c->active);
 	list_init(&c->dirty);
 	list_init(&c->yielded);
-	list_init(&c->starved);
-	list_init(&c->favoured);
+	list_init(&c->recv_wait);
+	list_init(&c->read_turn_link);
 	list_init(&c->inside);
 	list_init(&c->probe);
 	list_init(&c->setup);
@@ -78,8 +78,8 @@ static void close_socket(struct iwarp_conn *c)
 	timer_disarm(&c->iw->timers, &c->stall);
 	list_del(&c->dirty);
 	list_del(&c->yielded);
-	list_del(&c->starved);
-	iwarp_conn_unfavour(c);
+	list_del(&c->recv_wait);
+	iwarp_conn_end_read_turn(c);
 	list_del(&c->inside);
 	list_del(&c->probe);
 	if (!list_is_empty(&c->setup) && c->state == IWARP_REJECTED)

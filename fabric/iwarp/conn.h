@@ -24,15 +24,15 @@ void iwarp_conn_activate(struct iwarp_conn *c);
 /** iwarp_conn_end - to IWARP_CLOSED: no socket any more, everything flushed. */
 void iwarp_conn_end(struct iwarp_conn *c, int status, const char *why);
 
-/** iwarp_conn_unfavour - ends the turn of @c at the last Receives (recv_sched.c); idempotent. */
-static inline void iwarp_conn_unfavour(struct iwarp_conn *c)
+/** iwarp_conn_end_read_turn - ends the read turn of @c (recv_sched.c); idempotent. */
+static inline void iwarp_conn_end_read_turn(struct iwarp_conn *c)
 {
-	if (!c->qp.is_favoured)
+	if (!c->qp.has_read_turn)
 		return;
-	c->qp.is_favoured = false;
-	list_del(&c->favoured);
-	c->iw->favoured_count--;
-	c->iw->favoured_recvs -= c->qp.depths.max_recvs;
+	c->qp.has_read_turn = false;
+	list_del(&c->read_turn_link);
+	c->iw->read_turn_count--;
+	c->iw->read_turn_recvs -= c->qp.depths.max_recvs;
 }
 
 /** iwarp_draw - a random number; with a seed in the configuration, the next of that sequence. */

@@ -566,9 +566,9 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	list_init(&iw->active);
 	list_init(&iw->dirty);
 	list_init(&iw->yielded);
-	list_init(&iw->starved);
+	list_init(&iw->recv_waiters);
 	list_init(&iw->recv_limited);
-	list_init(&iw->favoured);
+	list_init(&iw->read_turns);
 	list_init(&iw->inside);
 	list_init(&iw->probes);
 	list_init(&iw->setups);

@@ -59,21 +59,21 @@ struct iwarp {
 	/* an entry of `yielded` while they are served: the end of those that were there at first */
 	struct list mark;
 	/* connections whose message waits for a shared Receive; the longest waiting first */
-	struct list starved;
+	struct list recv_waiters;
 	/* connections over their share of Receives: they wait to hold fewer, or for more to be
 	 * left */
 	struct list recv_limited;
-	struct list favoured; /* connections that have a turn at the last Receives: recv_sched.c */
-	/* how many have a turn, and the messages that they may send together */
-	uint32_t favoured_count, favoured_recvs;
+	struct list read_turns; /* connections that have a read turn: recv_sched.c */
+	/* how many have a read turn, and the messages that they may send together */
+	uint32_t read_turn_count, read_turn_recvs;
 	/* recv_sched.c: a round is one look at each connection that waits */
 	struct {
 		uint32_t number; /* of this round */
-		/* priorities (ranks of recv_sched.c) seen in this round and in the round before, one bit
+		/* priorities (enum of recv_sched.c) seen in this round and in the round before, one bit
 		 * each */
-		uint8_t ranks, before;
-		uint32_t looks;	 /* looks since a rank other than the first had a turn */
-		uint32_t others; /* turns of ranks other than the first */
+		uint8_t prios, before;
+		uint32_t looks;	 /* looks since a priority other than the first had a turn */
+		uint32_t others; /* turns of priorities other than the first */
 	} round;
 	struct list inside; /* connections inside a message that has a shared Receive */
 	/* connections that may have missed the end of the stream (stream_probe()) */
@@ -110,7 +110,7 @@ struct iwarp_conn {
 	struct fabric_conn base;
 	struct iwarp *iw;
 	struct preauth_queue_member silent; /* while the connection is IWARP_AWAITING */
-	struct list all, active, dirty, yielded, starved, favoured, inside, probe;
+	struct list all, active, dirty, yielded, recv_wait, read_turn_link, inside, probe;
 	struct list setup; /* in the instance's .setups or .rejected */
 	struct loop_watch watch;
 	int fd;
@@ -125,14 +125,14 @@ struct iwarp_conn {
 		press_at; /* octets of message .press_msn received at the first of the .press_looks looks */
 	uint32_t round; /* the round in which recv_sched.c last looked at it */
 	struct {
-		uint16_t looks, idle; /* looks in its turn; looks since its last progress */
-		/* value of reads_done when all Reads outstanding at the start of its turn are
+		uint16_t looks, idle; /* looks in its read turn; looks since its last progress */
+		/* value of reads_done when all Reads outstanding at the start of its read turn are
 		 * answered */
 		uint32_t reads;
 		/* reads_done at the start and at the last look; fewest Receives held */
 		uint32_t began, done, kept;
 		uint64_t octets; /* octets received at the start */
-	} favour;
+	} read_turn;
 	/* the last fabric_shed() that found it holding memory; octets moved until then */
 	uint32_t shed_look;
 	uint64_t shed_moved;

@@ -210,9 +210,9 @@ struct qp {
 	/* memory was missing since the owner last cleared this: octets could not be read, or
 	 * sent */
 	bool lacks_memory;
-	bool is_favoured; /* it has a turn at the last shared Receives: recv_sched.c */
-	int status;	  /* reason of its end: 0 or enum err */
-	const char *why;  /* static storage */
+	bool has_read_turn; /* it has a read turn: recv_sched.c */
+	int status;	    /* reason of its end: 0 or enum err */
+	const char *why;    /* static storage */
 	struct qp_depths depths;
 	uint16_t ord; /* the read depth agreed at set-up */
 

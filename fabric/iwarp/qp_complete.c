@@ -30,7 +30,7 @@ bool qp_may_keep(const struct qp *qp)
 	return (fabric_may_keep(keeps, left, most) &&
 		(keeps == 0 || left > recvq_spare(qp->recvq))) ||
 	       (qp->reads && left > most / FABRIC_RECV_READER_DIV) ||
-	       (qp->is_favoured && left > most / FABRIC_RECV_RESERVE_DIV);
+	       (qp->has_read_turn && left > most / FABRIC_RECV_RESERVE_DIV);
 }
 
 struct qp_recv *qp_receive(struct qp *qp)

@@ -9,7 +9,7 @@
  * Operation
  *
  * The Receives that all connections of an instance share (recvq.h): their operations, and the
- * connections that wait for one. A connection that found none is in the list `starved` and does not
+ * connections that wait for one. A connection that found none is in the list `recv_waiters` and does not
  * read. A flush that has Receives resumes those connections in order. A connection that holds too
  * many waits in `recv_limited` (recv_sched.c).
  *
@@ -114,10 +114,10 @@ void receives_press(struct timer *timer, nsec_t now)
 	struct iwarp *iw = container_of(timer, struct iwarp, press);
 
 	recv_sched_look(iw);
-	if (list_is_empty(&iw->starved) && list_is_empty(&iw->recv_limited))
+	if (list_is_empty(&iw->recv_waiters) && list_is_empty(&iw->recv_limited))
 		return;
 	timer_arm(&iw->timers, timer, now + IWARP_PRESS_INTERVAL);
-	if (!list_is_empty(&iw->starved) && !iw->recvq.posted)
+	if (!list_is_empty(&iw->recv_waiters) && !iw->recvq.posted)
 		end_late_ones(iw);
 }
 
@@ -130,9 +130,9 @@ void receives_feed(struct iwarp *iw)
 	iw->recvq.left = iw->base.receives_left;
 	iw->recvq.most = iw->base.receives_most;
 	recv_sched_turn(iw);
-	last = iw->starved.prev;
-	while (iw->recvq.posted && item != last && (item = list_pop(&iw->starved)))
-		stream_resume(container_of(item, struct iwarp_conn, starved));
+	last = iw->recv_waiters.prev;
+	while (iw->recvq.posted && item != last && (item = list_pop(&iw->recv_waiters)))
+		stream_resume(container_of(item, struct iwarp_conn, recv_wait));
 }
 
 bool receives_back(struct iwarp *iw, struct fabric_event *ev)

@@ -68,10 +68,10 @@ static inline uint64_t recvq_left(const struct recvq *q)
 }
 
 /**
- * recvq_spare - Receives reserved for the connection that has a turn at the last ones (recv_sched.c)
+ * recvq_spare - Receives reserved for the connection that has a read turn (recv_sched.c)
  *
  * A connection that holds some takes no more while only these are left. They cover all that the
- * connection with the turn may be sent, if half of all Receives are enough for that.
+ * connection with the read turn may be sent, if half of all Receives are enough for that.
  */
 static inline uint32_t recvq_spare(const struct recvq *q)
 {

@@ -609,8 +609,8 @@ void stream_disconnect(struct iwarp_conn *c)
 	c->state = IWARP_CLOSING;
 	iwarp_conn_deadline(c, DRAIN_MS);
 	/* input that waits is discarded, so that the peer's end can arrive */
-	if (!list_is_empty(&c->starved)) {
-		list_del(&c->starved);
+	if (!list_is_empty(&c->recv_wait)) {
+		list_del(&c->recv_wait);
 		c->base.recv_limited = false;
 		stream_yield(c);
 	}

@@ -136,7 +136,7 @@ void memnet_pace(struct fabric_conn *base, const struct memnet_pace *pace);
  * memnet_limit_messages - from now on @n messages of the end @base find a Receive, and later ones wait, with all
  * that @base sends behind them, as if the other end held its share of shared Receives (.recv_limited). UINT32_MAX: no limit
  *
- * @turn_unused: while a message waits, the other end reports that it left its turn unused (.read_turn_unused)
+ * @turn_unused: while a message waits, the other end reports that it left its read turn unused (.read_turn_unused)
  */
 void memnet_limit_messages(struct fabric_conn *base, uint32_t n, bool turn_unused);
 

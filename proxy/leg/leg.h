@@ -338,7 +338,7 @@ enum leg_block {
 	LEG_BLOCK_GATHER = 2, /* a group is being copied, a part each turn */
 	/* The leg holds its full share of the shared Receives (leg_is_recv_limited()). */
 	LEG_BLOCK_SHARE = 4,
-	/* The same, and the leg did not leave its last turn at the last Receives unused (.read_turn_unused). */
+	/* The same, and the leg did not leave its last read turn unused (.read_turn_unused). */
 	LEG_BLOCK_TURN = 8,
 	LEG_BLOCK_RECEIVE = 16, /* no shared Receive is left for any leg */
 	LEG_BLOCK_SINK = 32,   /* the peer of the user's other leg does not take what came before */
@@ -383,7 +383,7 @@ static inline bool leg_reply_is_in_progress(const struct leg *leg, uint32_t xid)
  * Danger: the Read responses lie behind the message that waits for a Receive. The call would take
  *         memory that others need to finish, and could not finish itself.
  * Rule:   the call does not begin while the leg is in that state. The fabric knows it (.reads_blocked of
- *         the connection), and gives the connection a turn at the last Receives.
+ *         the connection), and gives the connection a read turn.
  * Pinned: tests/iwarp/test_iwarp_recv_sched.c
  */
 bool leg_reads_are_blocked(struct leg *leg, const struct rpc_msg *call);

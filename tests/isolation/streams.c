@@ -233,10 +233,10 @@ static void receives_period(struct timer *t, nsec_t now)
 static void op_flush(struct fabric *base)
 {
 	struct stream_fabric *f = stream_fabric_of(base);
-	struct list *last = f->starved.prev, *item = NULL;
+	struct list *last = f->recv_waiters.prev, *item = NULL;
 
-	while (f->recvq.posted && item != last && (item = list_pop(&f->starved)))
-		streams_resume(container_of(item, struct stream_conn, starved));
+	while (f->recvq.posted && item != last && (item = list_pop(&f->recv_waiters)))
+		streams_resume(container_of(item, struct stream_conn, recv_wait));
 	while ((item = list_pop(&f->dirty)))
 		streams_pump(container_of(item, struct stream_conn, dirty));
 }
@@ -372,7 +372,7 @@ static struct fabric *new_instance(void *arg, bool wild)
 	list_init(&f->conns);
 	list_init(&f->active);
 	list_init(&f->dirty);
-	list_init(&f->starved);
+	list_init(&f->recv_waiters);
 	qp_store_init(&f->store, &f->counters);
 	timer_init(&f->period, receives_period);
 	list_add_tail(&net->fabrics, &f->link);

@@ -39,7 +39,7 @@ struct stream_fabric {
 	struct fabric base;
 	struct streams *net;
 	struct list link, conns;
-	struct list active, dirty, starved; /* as in fabric/iwarp */
+	struct list active, dirty, recv_waiters; /* as in fabric/iwarp */
 	bool wild;
 	struct qp_store store;
 	struct recvq recvq;
@@ -49,7 +49,7 @@ struct stream_fabric {
 
 struct stream_conn {
 	struct fabric_conn base;
-	struct list link, active, dirty, starved;
+	struct list link, active, dirty, recv_wait;
 	enum stream_state state;
 	struct stream_conn *peer;	  /* NULL: gone, or not connected yet */
 	struct fabric_listener *listener; /* acceptor */

@@ -47,7 +47,7 @@ void streams_stop(struct stream_conn *c, int status, const char *why)
 	timer_disarm(q, &c->setup);
 	timer_disarm(q, &c->look);
 	list_del(&c->dirty);
-	list_del(&c->starved);
+	list_del(&c->recv_wait);
 	if (c->has_qp) {
 		qp_stop(&c->qp, status, why);
 		status = c->qp.status;
@@ -113,8 +113,8 @@ static void feed_some(struct stream_conn *c, size_t n)
 
 	pipe_took(&c->in, took);
 	c->base.is_full = qp_is_full(&c->qp);
-	if (qp_is_starved(&c->qp) && list_is_empty(&c->starved))
-		list_add_tail(&f->starved, &c->starved);
+	if (qp_is_starved(&c->qp) && list_is_empty(&c->recv_wait))
+		list_add_tail(&f->recv_waiters, &c->recv_wait);
 }
 
 static bool is_waiting(const struct stream_conn *c)
@@ -178,8 +178,8 @@ void streams_resume(struct stream_conn *c)
 	if (c->state != STREAM_OPEN)
 		return;
 	qp_rx_resume(&c->qp);
-	if (qp_is_starved(&c->qp) && list_is_empty(&c->starved))
-		list_add_tail(&fabric_of_stream(c)->starved, &c->starved);
+	if (qp_is_starved(&c->qp) && list_is_empty(&c->recv_wait))
+		list_add_tail(&fabric_of_stream(c)->recv_waiters, &c->recv_wait);
 	deliver_at(c, net_of_stream(c)->now);
 	streams_pump(c);
 }

@@ -123,7 +123,7 @@ struct stream_conn *streams_conn_new(struct stream_fabric *f, void *owner)
 	c->base.remote_inv = f->base.remote_inv;
 	list_init(&c->active);
 	list_init(&c->dirty);
-	list_init(&c->starved);
+	list_init(&c->recv_wait);
 	list_add_tail(&f->conns, &c->link);
 	timer_init(&c->deliver, streams_deliver);
 	timer_init(&c->setup, set_up);
@@ -148,7 +148,7 @@ void streams_conn_free(struct stream_conn *c)
 	timer_disarm(q, &c->look);
 	list_del(&c->active);
 	list_del(&c->dirty);
-	list_del(&c->starved);
+	list_del(&c->recv_wait);
 	list_del(&c->link);
 	pipe_fini(&c->in);
 	mem_free(c);
