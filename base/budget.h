@@ -22,7 +22,7 @@ enum {
 	BUDGET_SHARES = 4,   /* number of RPCs of the largest size that fit the rest */
 	BUDGET_PAYLOADS = 2, /* blocks of max_payload that an RPC needs: call and reply */
 	/* octets that a continued message may hold before most of it came */
-	BUDGET_BEGUN = 64 * 1024,
+	BUDGET_REASM_START = 64 * 1024,
 	/* octets of a block that Receives and headers of a leg are cut from */
 	BUDGET_BLOCK = 64 * 1024,
 	BUDGET_LEAST_RECEIVE = 1024, /* octets: the smallest inline threshold */

@@ -336,8 +336,8 @@ static void proxy_resume(struct quota_member *m, enum buf_purpose purpose)
 /* Replies first, because they free what others wait for. */
 static void resume_waiters(struct proxy *p)
 {
-	static const enum buf_purpose each[] = {BUF_ASSEMBLY,	 BUF_CALL,    BUF_BEGUN,
-						BUF_TRANSACTION, BUF_REVERSE, BUF_FORWARD};
+	static const enum buf_purpose each[] = {BUF_REASM_REPLY, BUF_REASM_CALL, BUF_REASM_START,
+						BUF_TRANSACTION, BUF_REVERSE,	 BUF_FORWARD};
 	struct quota_member *m;
 
 	for (unsigned i = 0; i < sizeof(each) / sizeof(each[0]); i++)

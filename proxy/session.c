@@ -121,7 +121,7 @@ static void session_on_msg(struct session *s, struct leg *leg, struct leg_out *o
 	const struct leg *other = leg == &s->client ? &s->server : &s->client;
 	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
 
-	if (out->held.assembly)
+	if (out->held.reasm)
 		s->route->count.assembled_bytes += rpc_msg_body_len(out->msg);
 	if (leg == &s->server && s->retried_v1) {
 		s->retried_v1 = false;

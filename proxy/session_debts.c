@@ -103,10 +103,10 @@ static struct owed owes_reads(const struct leg *leg, const struct session_ops *o
 static struct owed owes_message(const struct leg *leg, const struct session_ops *ops)
 {
 	(void)ops;
-	return (struct owed){.is_owed = leg->assembly || leg_takes_reply(leg),
-			     .moved = leg->parts,
-			     .paid = leg->begun,
-			     .due = leg->begun + UINT64_C(1)};
+	return (struct owed){.is_owed = leg->reasm || leg_is_receiving_reply(leg),
+			     .moved = leg->reasm_bytes,
+			     .paid = leg->reasm_count,
+			     .due = leg->reasm_count + UINT64_C(1)};
 }
 
 static const struct debt_kind {
@@ -194,7 +194,7 @@ static bool is_wanted(const struct quota_member *m)
 
 static bool leg_is_pressed(const struct leg *leg)
 {
-	static const enum buf_purpose each[] = {BUF_CALL, BUF_BEGUN, BUF_ASSEMBLY};
+	static const enum buf_purpose each[] = {BUF_REASM_CALL, BUF_REASM_START, BUF_REASM_REPLY};
 
 	for (unsigned i = 0; i < sizeof(each) / sizeof(each[0]); i++)
 		if (is_wanted(&leg->quotas[each[i]]))
@@ -373,7 +373,7 @@ static nsec_t waits_since(struct session *s, enum buf_purpose purpose)
 static bool waits_for_itself(struct session *s)
 {
 	return s->client.stalled && s->reverse.running > 0 &&
-	       waits_since(s, BUF_CALL) <= long_ago(s->proxy);
+	       waits_since(s, BUF_REASM_CALL) <= long_ago(s->proxy);
 }
 
 static void end_debtor(struct session *s, const struct leg *debtor, const char *why)
@@ -410,7 +410,7 @@ static void look_at_session(struct session *s)
 /* Whether a continued message has begun in memory for @purpose and is not complete. */
 static bool has_begun(const struct leg *leg, enum buf_purpose purpose)
 {
-	return leg->assembly && leg->quotas[purpose].used > 0;
+	return leg->reasm && leg->quotas[purpose].used > 0;
 }
 
 /* Since when the memory that @s holds for @purpose has not moved although no peer owes anything:
@@ -420,8 +420,8 @@ static nsec_t still_since(struct session *s, enum buf_purpose purpose)
 {
 	if (holds(s, purpose) == 0)
 		return NSEC_NEVER;
-	if (purpose == BUF_BEGUN || purpose == BUF_ASSEMBLY)
-		return nsec_min(waits_since(s, BUF_CALL), waits_since(s, BUF_ASSEMBLY));
+	if (purpose == BUF_REASM_START || purpose == BUF_REASM_REPLY)
+		return nsec_min(waits_since(s, BUF_REASM_CALL), waits_since(s, BUF_REASM_REPLY));
 	return unanswered_since(s, purpose);
 }
 

@@ -22,10 +22,14 @@ enum { ROUTES_PIECE = 32 };
 const char *look_use_name(enum buf_purpose purpose)
 {
 	static const char *const names[BUF_PURPOSES] = {
-		[BUF_TRANSACTION] = "payload",	 [BUF_ASSEMBLY] = "replies_assembled",
-		[BUF_CALL] = "calls_assembled",	 [BUF_BEGUN] = "messages_begun",
-		[BUF_ASIDE] = "set_aside",	 [BUF_FORWARD] = "calls",
-		[BUF_REVERSE] = "reverse_calls", [BUF_FIXED] = "connections",
+		[BUF_TRANSACTION] = "payload",
+		[BUF_REASM_REPLY] = "replies_assembled",
+		[BUF_REASM_CALL] = "calls_assembled",
+		[BUF_REASM_START] = "messages_begun",
+		[BUF_ASIDE] = "set_aside",
+		[BUF_FORWARD] = "calls",
+		[BUF_REVERSE] = "reverse_calls",
+		[BUF_FIXED] = "connections",
 	};
 
 	return names[purpose];

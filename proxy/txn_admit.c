@@ -40,7 +40,7 @@ enum { PLAIN_BEYOND = 8 }; /* calls without chunks that may run beyond the limit
 
 bool txn_has_turn(const struct session_queue *q, const struct leg_out *call)
 {
-	if (txn_is_plain(call->msg) && !call->held.assembly)
+	if (txn_is_plain(call->msg) && !call->held.reasm)
 		return true;
 	return list_is_empty(&q->kept) && (call->reverse || list_is_empty(&q->waiting));
 }
@@ -106,7 +106,7 @@ bool txn_passes(struct txn *t)
 	unsigned exposures;
 
 	if (t->reverse || list_is_empty(&q->waiting) || !txn_is_plain(&t->in) ||
-	    t->call_held.assembly || q->running >= q->limit + PLAIN_BEYOND ||
+	    t->call_held.reasm || q->running >= q->limit + PLAIN_BEYOND ||
 	    txn_need(t, &exposures) > 0)
 		return false;
 	start(t, 0, 0);
@@ -131,7 +131,7 @@ static int move_out(struct leg *leg, struct leg_held *held, struct view *body)
 	void *block = NULL;
 
 	if (rb && body->len && body->data >= rb->data && body->data < rb->data + rb->len) {
-		block = leg_take_unwaited(leg, body->len);
+		block = leg_alloc_nowait(leg, body->len);
 		if (!block)
 			return ERR_AGAIN;
 		memcpy(block, body->data, body->len);

@@ -34,7 +34,7 @@
  *         when they are sent.
  * Danger: a kept payload stream in a Receive keeps that Receive from other calls, and perhaps from
  *         a message that has to come before the answer.
- * Rule:   a stream in an assembly or in memory of its own is always kept. A stream in a Receive is
+ * Rule:   a stream in a reassembly block or in memory of its own is always kept. A stream in a Receive is
  *         kept only while half of the leg's Receives are left and, if Receives are shared, while
  *         there are enough for all (leg_keeps_many()).
  * Pinned: tests/session/test_continue.c:calls_that_may_be_refused_leave_receives

@@ -8,7 +8,7 @@
 /**
  * State that the files of leg share. Each file uses only those before it:
  *
- *   leg_conn.c, leg_memory.c, leg_auth.c, leg_version.c, leg_tx.c (sending), leg_assembly.c,
+ *   leg_conn.c, leg_memory.c, leg_auth.c, leg_version.c, leg_tx.c (sending), leg_reasm.c,
  *   leg_group.c, leg_rx.c (receiving), leg.c (life)
  */
 

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "proxy/leg/internal.h"
-#include "proxy/leg/leg_assembly.h"
+#include "proxy/leg/leg_reasm.h"
 #include "proxy/leg/leg_conn.h"
 #include "proxy/leg/leg_group.h"
 #include "proxy/leg/leg_keep.h"
@@ -190,7 +190,7 @@ void leg_fini(struct leg *leg)
 	leg_auth_end(leg);
 	if (!leg->arena)
 		return;
-	leg_drop_assembly(leg);
+	leg_reasm_drop(leg);
 	leg_give_memory(leg);
 }
 
@@ -441,16 +441,16 @@ void leg_next(struct leg *leg, struct leg_out *out)
 
 void leg_put_held(struct leg *leg, struct leg_held *held)
 {
-	if (held->assembly)
-		leg_give_block(leg, held->assembly);
-	held->assembly = NULL;
+	if (held->reasm)
+		leg_give_block(leg, held->reasm);
+	held->reasm = NULL;
 	leg_move(leg, held, NULL);
 }
 
 void leg_move(struct leg *leg, struct leg_held *held, void *block)
 {
 	if (block)
-		held->assembly = block;
+		held->reasm = block;
 	if (held->rbuf)
 		leg_post_recv(leg, held->rbuf);
 	held->rbuf = NULL;

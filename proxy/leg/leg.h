@@ -86,7 +86,7 @@ struct recvs;	 /* recvs.h */
  * leg_put(). */
 struct leg_held {
 	struct leg_rbuf *rbuf;
-	void *assembly; /* block of the arena: the body of a continued message */
+	void *reasm; /* block of the arena: the body of a continued message */
 };
 
 /** struct leg_tx - one message to send, embedded in its owner. Zero-initialise it but for the
@@ -231,14 +231,14 @@ struct leg {
 	/* with leg_set_quotas(): the member of the purpose waits instead of .waiter */
 	struct quota_member quotas[QUOTA_PURPOSES];
 
-	uint8_t *assembly; /* the continued message or group in progress */
+	uint8_t *reasm; /* the continued message or group in progress */
 	/* Octets received, or copied of a group; of the block; of the whole message. */
-	uint32_t assembly_len, assembly_cap, assembly_total;
-	enum buf_purpose assembly_purpose;
-	uint32_t assembly_xid;
+	uint32_t reasm_len, reasm_cap, reasm_total;
+	enum buf_purpose reasm_purpose;
+	uint32_t reasm_xid;
 	/* Continued messages begun, plus the times that one resumed after a stall. */
-	uint32_t begun;
-	uint64_t parts; /* octets received of continued messages and groups, in all */
+	uint32_t reasm_count;
+	uint64_t reasm_bytes; /* octets received of continued messages and groups, in all */
 	/* Our handle that parts of the message in progress invalidated, or 0. */
 	uint32_t invalidated;
 	/* A second call of ours that the same message failed: its ERROR is due. */
@@ -362,16 +362,16 @@ static inline bool leg_input_is_blocked(const struct leg *leg)
 	return leg_blocked_by(leg) & LEG_BLOCK_INPUT;
 }
 
-/** leg_takes_reply - a reply in several Sends has begun to arrive and is not complete. */
-static inline bool leg_takes_reply(const struct leg *leg)
+/** leg_is_receiving_reply - a reply in several Sends has begun to arrive and is not complete. */
+static inline bool leg_is_receiving_reply(const struct leg *leg)
 {
-	return (leg->ngroup || leg->assembly) && leg->assembly_purpose == BUF_ASSEMBLY;
+	return (leg->ngroup || leg->reasm) && leg->reasm_purpose == BUF_REASM_REPLY;
 }
 
-/** leg_reply_is_in_progress - leg_takes_reply(), and it is the reply to call @xid. */
+/** leg_reply_is_in_progress - leg_is_receiving_reply(), and it is the reply to call @xid. */
 static inline bool leg_reply_is_in_progress(const struct leg *leg, uint32_t xid)
 {
-	return leg_takes_reply(leg) && leg->assembly_xid == xid;
+	return leg_is_receiving_reply(leg) && leg->reasm_xid == xid;
 }
 
 /**
@@ -438,11 +438,11 @@ unsigned leg_spoken(const struct leg *leg);
 const char *leg_spoken_name(unsigned spoken);
 
 /**
- * leg_assembly_quota - the member to which memory of the continued message in progress is charged
+ * leg_reasm_quota - the member to which memory of the continued message in progress is charged
  *
  * Return: NULL if there is no such memory, or the leg has no quotas.
  */
-struct quota_member *leg_assembly_quota(struct leg *leg);
+struct quota_member *leg_reasm_quota(struct leg *leg);
 
 /** leg_of_quota - the leg to which @m, its member for @purpose, belongs: leg_resume() it. */
 static inline struct leg *leg_of_quota(struct quota_member *m, enum buf_purpose purpose)
@@ -514,7 +514,7 @@ void leg_give_up(struct leg *leg);
 void leg_unanswered(struct leg *leg);
 
 /**
- * leg_take_unwaited - @bytes of memory for a call that must not wait for memory
+ * leg_alloc_nowait - @bytes of memory for a call that must not wait for memory
  *
  * State:  a client's calls, and replies behind these calls, may wait for memory; a server's calls
  *         arrive meanwhile.
@@ -527,14 +527,14 @@ void leg_unanswered(struct leg *leg);
  *
  * Return: NULL if little is left. Give it back with leg_put().
  */
-void *leg_take_unwaited(struct leg *leg, size_t bytes);
+void *leg_alloc_nowait(struct leg *leg, size_t bytes);
 
 /** leg_put - give back the memory that a message's views point into, if any; posts the Receive
  * again. */
 void leg_put_held(struct leg *leg, struct leg_held *held);
 static inline void leg_put(struct leg *leg, struct leg_held *held)
 {
-	if (held->rbuf || held->assembly)
+	if (held->rbuf || held->reasm)
 		leg_put_held(leg, held);
 }
 
@@ -542,7 +542,7 @@ static inline void leg_put(struct leg *leg, struct leg_held *held)
  * leg_move - as leg_put() for the Receive alone
  *
  * The octets still needed lie in @block, of the arena, which @held takes; @block is NULL if none
- * are needed, or @held has an assembly already.
+ * are needed, or @held has a reassembled body already.
  */
 void leg_move(struct leg *leg, struct leg_held *held, void *block);
 

@@ -26,7 +26,7 @@
 
 #include "proxy/leg/leg_group.h"
 #include "proxy/leg/internal.h"
-#include "proxy/leg/leg_assembly.h"
+#include "proxy/leg/leg_reasm.h"
 #include "proxy/leg/leg_conn.h"
 
 void leg_tell_group(struct leg *leg, struct rpc_octets octets[RPC_MAX_TRANSMISSIONS])
@@ -47,12 +47,12 @@ void leg_tell_group(struct leg *leg, struct rpc_octets octets[RPC_MAX_TRANSMISSI
 void leg_hold_part(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx)
 {
 	/* A continued message that a group interrupts was dropped (.abandon of struct rpc_rx). */
-	assert(leg->ngroup < RPC_MAX_TRANSMISSIONS && !leg->assembly);
+	assert(leg->ngroup < RPC_MAX_TRANSMISSIONS && !leg->reasm);
 	list_add_tail(&leg->group, &rb->link);
 	leg->ngroup++;
-	leg->assembly_xid = rx->xid;
-	leg->assembly_purpose = rx->group_dir == RPC_CALL ? BUF_CALL : BUF_ASSEMBLY;
-	leg->parts += rb->len;
+	leg->reasm_xid = rx->xid;
+	leg->reasm_purpose = rx->group_dir == RPC_CALL ? BUF_REASM_CALL : BUF_REASM_REPLY;
+	leg->reasm_bytes += rb->len;
 }
 
 /* Give back the Receives of the group. */
@@ -82,14 +82,14 @@ void leg_drop_group(struct leg *leg)
 
 uint32_t leg_gather_some(struct leg *leg, uint32_t most)
 {
-	uint32_t left = leg->assembly_total - leg->assembly_len, n = left < most ? left : most;
+	uint32_t left = leg->reasm_total - leg->reasm_len, n = left < most ? left : most;
 	struct rpc_octets octets[RPC_MAX_TRANSMISSIONS];
 
 	leg_tell_group(leg, octets);
-	leg->t->ops->gather(leg->t, leg->assembly, leg->assembly_len, leg->assembly_len + n);
+	leg->t->ops->gather(leg->t, leg->reasm, leg->reasm_len, leg->reasm_len + n);
 	leg->t->held = NULL;
 	leg->t->nheld = 0;
-	leg->assembly_len += n;
+	leg->reasm_len += n;
 	if (n < left)
 		return n;
 	leg_end_gathering(leg);
@@ -104,18 +104,18 @@ static void begin_gathering(struct leg *leg)
 	if (leg->gatherers)
 		list_add_tail(leg->gatherers, &leg->gathers);
 	else
-		(void)leg_gather_some(leg, leg->assembly_total);
+		(void)leg_gather_some(leg, leg->reasm_total);
 }
 
 void leg_end_group(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx)
 {
 	leg_hold_part(leg, rb, rx);
-	leg_begin_assembly(leg, rx->remaining, rx->group_dir);
+	leg_reasm_begin(leg, rx->remaining, rx->group_dir);
 	if (!rx->remaining)
 		leg->group_state = LEG_GROUP_READY;
 	else if (leg->role == RPC_ACCEPTOR || rx->group_dir == RPC_REPLY)
 		leg_try_group(leg);
-	else if (leg_take_whole_unwaited(leg) == 0)
+	else if (leg_reasm_alloc_nowait(leg) == 0)
 		begin_gathering(leg);
 	else
 		give_parts(leg);
@@ -123,7 +123,7 @@ void leg_end_group(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx
 
 void leg_try_group(struct leg *leg)
 {
-	bool has_memory = leg_take_whole(leg);
+	bool has_memory = leg_reasm_alloc_all(leg);
 
 	leg->stalled = has_memory ? NULL : container_of(leg->group.prev, struct leg_rbuf, link);
 	if (has_memory)
@@ -138,15 +138,15 @@ void leg_next_group(struct leg *leg, struct leg_out *out)
 	leg->group_state = LEG_GROUP_COMES;
 	leg_tell_group(leg, octets);
 	/* Decode the complete message; its octets are copied already. */
-	leg->t->ops->gather(leg->t, leg->assembly, leg->assembly_total, leg->assembly_total);
+	leg->t->ops->gather(leg->t, leg->reasm, leg->reasm_total, leg->reasm_total);
 	first = container_of(list_pop(&leg->group), struct leg_rbuf, link);
 	*out = (struct leg_out){.kind = LEG_OUT_MSG,
 				.msg = leg->msg,
 				.reverse = leg_is_reverse(leg, leg->msg->dir),
-				.held = {first, leg->assembly}};
-	if (leg_takes_reply(leg))
+				.held = {first, leg->reasm}};
+	if (leg_is_receiving_reply(leg))
 		leg_got_answer(leg);
-	leg->assembly = NULL;
+	leg->reasm = NULL;
 	give_parts(leg);
-	leg_drop_assembly(leg);
+	leg_reasm_drop(leg);
 }

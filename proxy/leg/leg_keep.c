@@ -2,12 +2,12 @@
 /* Operation: a call that its user cannot take yet is kept as it came, in its Receive or in a copy
  * of it, and decoded again when its turn comes. So a waiting call takes no memory but its own
  * octets, and messages behind it, such as replies, are processed. A continued call also keeps its
- * assembly. */
+ * reassembled body. */
 #include <string.h>
 
 #include "proxy/leg/leg_keep.h"
 #include "proxy/leg/internal.h"
-#include "proxy/leg/leg_assembly.h"
+#include "proxy/leg/leg_reasm.h"
 #include "proxy/leg/leg_conn.h"
 
 /* Copy @rb. Return: the copy, which replaces the Receive; or @rb itself if there is no memory. */
@@ -17,17 +17,17 @@ static struct leg_rbuf *keep_aside(struct leg *leg, struct leg_rbuf *rb, bool is
 
 	/* Data that came with a call are not copied. */
 	if (rb->len <= leg->cfg->inline_bytes && !is_gathered)
-		copy = leg_take_unwaited(leg, sizeof(*copy) + rb->len);
+		copy = leg_alloc_nowait(leg, sizeof(*copy) + rb->len);
 
 	if (!copy)
 		return rb;
 	*copy = (struct leg_rbuf){.data = (uint8_t *)(copy + 1),
 				  .len = rb->len,
-				  .assembly = rb->assembly,
-				  .assembly_len = rb->assembly_len,
+				  .reasm = rb->reasm,
+				  .reasm_len = rb->reasm_len,
 				  .aside = true};
 	memcpy(copy->data, rb->data, rb->len);
-	rb->assembly = NULL;
+	rb->reasm = NULL;
 	leg_post_recv(leg, rb);
 	return copy;
 }
@@ -38,10 +38,10 @@ bool leg_keep(struct leg *leg, const struct leg_out *out, struct list *queue, bo
 
 	if (aside)
 		rb = keep_aside(leg, rb, leg->msg->gathered);
-	rb->assembly = out->held.assembly;
-	rb->assembly_len = rb->assembly ? (uint32_t)out->msg->body[0].len : 0;
+	rb->reasm = out->held.reasm;
+	rb->reasm_len = rb->reasm ? (uint32_t)out->msg->body[0].len : 0;
 	if (out->msg->gathered)
-		rb->assembly_len = out->msg->gathered;
+		rb->reasm_len = out->msg->gathered;
 	list_add_tail(queue, &rb->link);
 	return rb->aside;
 }
@@ -57,7 +57,7 @@ unsigned leg_keep_aside(struct leg *leg, struct list *queue)
 		if (rb->aside)
 			continue;
 		list_del(it);
-		copy = keep_aside(leg, rb, rb->assembly_len && !rb->assembly);
+		copy = keep_aside(leg, rb, rb->reasm_len && !rb->reasm);
 		list_add_tail(tmp, &copy->link);
 		n += copy->aside;
 	}
@@ -76,27 +76,27 @@ bool leg_again(struct leg *leg, const struct list *queue, struct leg_out *out)
 	*out = (struct leg_out){.kind = LEG_OUT_MSG,
 				.msg = leg->msg,
 				.reverse = leg_is_reverse(leg, RPC_CALL),
-				.held = {rb, rb->assembly}};
-	leg->t->ops->again(leg->t, leg_octets(leg, rb), view_of(rb->assembly, rb->assembly_len));
-	if (rb->assembly && !leg->msg->gathered) {
-		leg->msg->body[0] = view_of(rb->assembly, rb->assembly_len);
+				.held = {rb, rb->reasm}};
+	leg->t->ops->again(leg->t, leg_octets(leg, rb), view_of(rb->reasm, rb->reasm_len));
+	if (rb->reasm && !leg->msg->gathered) {
+		leg->msg->body[0] = view_of(rb->reasm, rb->reasm_len);
 		leg->msg->nbody = 1;
 	}
 	if (!rb->aside)
 		return false;
 	out->held.rbuf = NULL;
-	if (!rb->assembly)
-		out->held.assembly = rb;
+	if (!rb->reasm)
+		out->held.reasm = rb;
 	return true;
 }
 
 void leg_unkeep(struct leg *leg, struct list *queue)
 {
 	struct leg_rbuf *rb = kept_first(queue);
-	bool is_copy_left = rb->aside && rb->assembly;
+	bool is_copy_left = rb->aside && rb->reasm;
 
 	list_del(&rb->link);
-	rb->assembly = NULL;
+	rb->reasm = NULL;
 	if (is_copy_left) /* only its header was needed */
 		leg_give_block(leg, rb);
 }
@@ -105,11 +105,11 @@ void leg_drop_kept(struct leg *leg, struct list *queue)
 {
 	while (!list_is_empty(queue)) {
 		struct leg_rbuf *rb = kept_first(queue);
-		struct leg_held held = {rb->aside ? NULL : rb, rb->assembly};
+		struct leg_held held = {rb->aside ? NULL : rb, rb->reasm};
 		void *copy = rb->aside ? rb : NULL;
 
 		list_del(&rb->link);
-		rb->assembly = NULL;
+		rb->reasm = NULL;
 		leg_put(leg, &held);
 		leg_give_block(leg, copy);
 	}

@@ -16,7 +16,7 @@
 
 #include "proxy/leg/leg_rx.h"
 #include "proxy/leg/internal.h"
-#include "proxy/leg/leg_assembly.h"
+#include "proxy/leg/leg_reasm.h"
 #include "proxy/leg/leg_conn.h"
 #include "proxy/leg/leg_group.h"
 #include "proxy/leg/leg_keep.h"
@@ -72,17 +72,17 @@ static bool on_part(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *r
 	struct view part = rx->msg->body[0];
 	uint32_t total = (uint32_t)part.len + rx->remaining;
 
-	leg->assembly_xid = rx->msg->xid;
+	leg->reasm_xid = rx->msg->xid;
 	if (rx->first && leg->role == RPC_INITIATOR && rx->msg->dir == RPC_CALL)
-		leg_begin_reverse_call(leg, total);
+		leg_reasm_begin_reverse(leg, total);
 	else if (rx->first)
-		leg_begin_assembly(leg, total, rx->msg->dir);
-	if (!leg_make_room(leg, part)) {
+		leg_reasm_begin(leg, total, rx->msg->dir);
+	if (!leg_reasm_make_room(leg, part)) {
 		leg->stalled = rb;
 		leg->stalled_part = part;
 		return false;
 	}
-	leg_append_part(leg, part);
+	leg_reasm_append(leg, part);
 	return true;
 }
 
@@ -139,11 +139,11 @@ static bool leg_on_msg(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx
 	out->invalidated = leg->invalidated;
 	out->held = (struct leg_held){.rbuf = rb};
 	if (rx->continued) {
-		leg_append_part(leg, rx->msg->body[0]);
-		rx->msg->body[0] = view_of(leg->assembly, leg->assembly_len);
+		leg_reasm_append(leg, rx->msg->body[0]);
+		rx->msg->body[0] = view_of(leg->reasm, leg->reasm_len);
 		rx->msg->nbody = 1;
-		out->held.assembly = leg->assembly;
-		leg->assembly = NULL;
+		out->held.reasm = leg->reasm;
+		leg->reasm = NULL;
 	}
 	if (rx->msg->dir == RPC_REPLY)
 		leg_got_answer(leg);
@@ -274,7 +274,7 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 		return;
 	}
 	if (rx.abandon) {
-		leg_drop_assembly(leg);
+		leg_reasm_drop(leg);
 		leg_drop_group(leg);
 	}
 	if (leg->role == RPC_ACCEPTOR && leg->state == LEG_NEGOTIATING &&
@@ -388,10 +388,10 @@ void leg_resume(struct leg *leg)
 		leg_try_group(leg);
 		return;
 	}
-	if (!leg_make_room(leg, leg->stalled_part))
+	if (!leg_reasm_make_room(leg, leg->stalled_part))
 		return;
 	leg->stalled = NULL;
-	leg->begun++; /* until now the gateway itself kept the peer from continuing */
-	leg_append_part(leg, leg->stalled_part);
+	leg->reasm_count++; /* until now the gateway itself kept the peer from continuing */
+	leg_reasm_append(leg, leg->stalled_part);
 	leg_post_recv(leg, rb);
 }

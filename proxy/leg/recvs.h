@@ -42,8 +42,8 @@ struct leg_rbuf {
 	uint32_t len;
 	uint32_t invalidated; /* our handle that its message invalidated, or 0 */
 	/* While it holds a call that is kept (leg_keep()): */
-	void *assembly; /* body of a continued call */
-	uint32_t assembly_len;
+	void *reasm; /* body of a continued call */
+	uint32_t reasm_len;
 	/* This is not a Receive but a copy of one, in a block of the arena that begins here. */
 	bool aside;
 	uint16_t look; /* shared: .look of the pool when its message came */

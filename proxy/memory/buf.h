@@ -30,7 +30,7 @@
  *         requester to take it; nothing waits in the other direction.
  * Pinned: tests/session/test_pressure.c:both_directions_complete,
  *         :replies_find_room_when_calls_have_filled_all;
- *         tests/proxy/test_buf.c:reserve_is_for_assemblies
+ *         tests/proxy/test_buf.c:reserve_is_for_reassembly
  *
  * quota.h decides which session gets memory. The queue below is for users without such rules, such
  * as tools.
@@ -43,16 +43,16 @@ enum {
 
 enum buf_purpose {
 	BUF_TRANSACTION, /* payload of transactions; may not use the reserve */
-	BUF_ASSEMBLY,	 /* reassembly of a reply: the reserve, then the part of transactions */
+	BUF_REASM_REPLY, /* reassembly of a reply: the reserve, then the part of transactions */
 	/* Reassembly of a call: the calls' part of the reserve; in an arena without parts, as
-	 * BUF_ASSEMBLY. */
-	BUF_CALL,
+	 * BUF_REASM_REPLY. */
+	BUF_REASM_CALL,
 	/* Purposes with zones of their own; in an arena without parts, as BUF_TRANSACTION: */
-	BUF_BEGUN,   /* the first octets of a continued message */
-	BUF_ASIDE,   /* messages that must not wait for memory */
-	BUF_FORWARD, /* transaction blocks of a client's RPCs */
-	BUF_REVERSE, /* transaction blocks of a server's RPCs */
-	BUF_FIXED,   /* memory for the life of a connection */
+	BUF_REASM_START, /* the first octets of a continued message */
+	BUF_ASIDE,	 /* messages that must not wait for memory */
+	BUF_FORWARD,	 /* transaction blocks of a client's RPCs */
+	BUF_REVERSE,	 /* transaction blocks of a server's RPCs */
+	BUF_FIXED,	 /* memory for the life of a connection */
 	BUF_PURPOSES,
 };
 
@@ -62,11 +62,11 @@ enum buf_zone {
 	BUF_ZONE_ORDINARY,
 	BUF_ZONE_FIXED,
 	BUF_ZONE_ASIDE,
-	BUF_ZONE_BEGUN,
+	BUF_ZONE_REASM_START,
 	BUF_ZONE_FORWARD,
 	BUF_ZONE_REVERSE,
-	BUF_ZONE_CALLS,
-	BUF_ZONE_REPLIES,
+	BUF_ZONE_REASM_CALLS,
+	BUF_ZONE_REASM_REPLIES,
 	BUF_ZONES
 };
 

@@ -94,7 +94,7 @@ void quota_init(struct quota *s, struct buf_arena *arena)
 		*pool = (struct quota_pool){
 			.quota = s, .purpose = (enum buf_purpose)i, .looks = QUOTA_LOOKS};
 		pool->zones[pool->nzones++] = buf_zone_for(pool->purpose);
-		if (i == BUF_ASSEMBLY)
+		if (i == BUF_REASM_REPLY)
 			pool->zones[pool->nzones++] = BUF_ZONE_ORDINARY;
 		list_init(&pool->groups);
 	}

@@ -41,7 +41,7 @@ static bool is_ready(const struct buf_arena *a, const struct buf_waiter *w)
 
 struct buf_waiter *buf_next_ready(struct buf_arena *a)
 {
-	static const enum buf_purpose each[] = {BUF_ASSEMBLY, BUF_CALL, BUF_TRANSACTION};
+	static const enum buf_purpose each[] = {BUF_REASM_REPLY, BUF_REASM_CALL, BUF_TRANSACTION};
 
 	for (unsigned i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		struct list *waiters = &a->waiters[each[i]];

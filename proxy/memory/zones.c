@@ -116,7 +116,7 @@ int buf_arena_init(struct buf_arena *a, size_t bytes)
 	for (unsigned i = 0; i < BUF_PURPOSES; i++)
 		list_init(&a->waiters[i]);
 	set_zone(a, BUF_ZONE_ORDINARY, &at, bytes - a->reserve);
-	set_zone(a, BUF_ZONE_REPLIES, &at, a->reserve);
+	set_zone(a, BUF_ZONE_REASM_REPLIES, &at, a->reserve);
 	return 0;
 }
 
@@ -184,7 +184,7 @@ static void part_ordinary(struct buf_arena *a, size_t end)
 	set_zone(a, BUF_ZONE_ORDINARY, &at, common);
 	set_own(a, OWN_TRANSACTIONS, &at, own);
 	part_kept(a, &at, kept);
-	set_zone(a, BUF_ZONE_BEGUN, &at, begun);
+	set_zone(a, BUF_ZONE_REASM_START, &at, begun);
 	set_zone(a, BUF_ZONE_ASIDE, &at, end - at);
 }
 
@@ -194,7 +194,7 @@ static void part_reserve(struct buf_arena *a, unsigned kind, size_t *at, size_t 
 {
 	size_t own = bytes >= 2 * (size_t)BUF_MAX_BLOCK ? even_part(bytes / 2, a->parts) : 0;
 
-	set_zone(a, kind == OWN_CALLS ? BUF_ZONE_CALLS : BUF_ZONE_REPLIES, at,
+	set_zone(a, kind == OWN_CALLS ? BUF_ZONE_REASM_CALLS : BUF_ZONE_REASM_REPLIES, at,
 		 bytes - own * a->parts);
 	set_own(a, kind, at, own);
 }
@@ -257,8 +257,8 @@ unsigned buf_own_zone(const struct buf_arena *a, enum buf_purpose purpose, unsig
 	static const int kinds[BUF_PURPOSES] = {
 		[BUF_TRANSACTION] = OWN_TRANSACTIONS + 1,
 		[BUF_FORWARD] = OWN_FORWARD + 1,
-		[BUF_CALL] = OWN_CALLS + 1,
-		[BUF_ASSEMBLY] = OWN_REPLIES + 1,
+		[BUF_REASM_CALL] = OWN_CALLS + 1,
+		[BUF_REASM_REPLY] = OWN_REPLIES + 1,
 	};
 
 	if (part >= a->parts || kinds[purpose] == 0)
@@ -270,10 +270,14 @@ unsigned buf_own_zone(const struct buf_arena *a, enum buf_purpose purpose, unsig
 enum buf_zone buf_zone_for(enum buf_purpose purpose)
 {
 	static const enum buf_zone zones[BUF_PURPOSES] = {
-		[BUF_TRANSACTION] = BUF_ZONE_ORDINARY, [BUF_ASSEMBLY] = BUF_ZONE_REPLIES,
-		[BUF_CALL] = BUF_ZONE_CALLS,	       [BUF_BEGUN] = BUF_ZONE_BEGUN,
-		[BUF_ASIDE] = BUF_ZONE_ASIDE,	       [BUF_FORWARD] = BUF_ZONE_FORWARD,
-		[BUF_REVERSE] = BUF_ZONE_REVERSE,      [BUF_FIXED] = BUF_ZONE_FIXED,
+		[BUF_TRANSACTION] = BUF_ZONE_ORDINARY,
+		[BUF_REASM_REPLY] = BUF_ZONE_REASM_REPLIES,
+		[BUF_REASM_CALL] = BUF_ZONE_REASM_CALLS,
+		[BUF_REASM_START] = BUF_ZONE_REASM_START,
+		[BUF_ASIDE] = BUF_ZONE_ASIDE,
+		[BUF_FORWARD] = BUF_ZONE_FORWARD,
+		[BUF_REVERSE] = BUF_ZONE_REVERSE,
+		[BUF_FIXED] = BUF_ZONE_FIXED,
 	};
 
 	return zones[purpose];
@@ -281,13 +285,13 @@ enum buf_zone buf_zone_for(enum buf_purpose purpose)
 
 unsigned buf_zones_for(const struct buf_arena *a, enum buf_purpose purpose, enum buf_zone zones[2])
 {
-	bool parted = buf_zone_bytes(a, BUF_ZONE_CALLS) > 0;
+	bool parted = buf_zone_bytes(a, BUF_ZONE_REASM_CALLS) > 0;
 
 	zones[0] = zones[1] = BUF_ZONE_ORDINARY;
 	if (purpose == BUF_TRANSACTION)
 		return 1;
-	if (purpose == BUF_ASSEMBLY || (purpose == BUF_CALL && !parted)) {
-		zones[0] = BUF_ZONE_REPLIES;
+	if (purpose == BUF_REASM_REPLY || (purpose == BUF_REASM_CALL && !parted)) {
+		zones[0] = BUF_ZONE_REASM_REPLIES;
 		return 2;
 	}
 	if (parted)

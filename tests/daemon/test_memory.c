@@ -60,8 +60,8 @@ static void check_room(struct buf_arena *a, const struct gateway *gw, uint32_t m
 	assert_true(2 * buf_round(max_payload) <= (a->bytes - a->reserve) / 4);
 	for (unsigned i = 0; i < 2; i++)
 		assert_non_null(blocks[n++] = buf_alloc(a, max_payload, BUF_TRANSACTION));
-	assert_non_null(blocks[n++] = buf_alloc(a, max_payload, BUF_CALL));
-	assert_non_null(blocks[n++] = buf_alloc(a, max_payload, BUF_ASSEMBLY));
+	assert_non_null(blocks[n++] = buf_alloc(a, max_payload, BUF_REASM_CALL));
+	assert_non_null(blocks[n++] = buf_alloc(a, max_payload, BUF_REASM_REPLY));
 	while (n > 0)
 		buf_free(a, blocks[--n]);
 }

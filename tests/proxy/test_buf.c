@@ -51,7 +51,7 @@ static void sizes_of_the_arena(void **state)
 	assert_int_equal(buf_arena_init(&a, 300 * MIB), 0);
 	assert_int_equal(a.bytes, 304 * MIB);
 	assert_int_equal(a.reserve, 32 * MIB);
-	assert_int_equal(buf_available(&a, BUF_ASSEMBLY), 304 * MIB);
+	assert_int_equal(buf_available(&a, BUF_REASM_REPLY), 304 * MIB);
 	assert_int_equal(buf_available(&a, BUF_TRANSACTION), 272 * MIB);
 	buf_arena_fini(&a);
 	assert_int_equal(buf_arena_init(&a, SIZE_MAX), ERR_NOMEM);
@@ -64,13 +64,13 @@ static void too_large_is_null(void **state)
 {
 	struct buf_arena *a = *state;
 
-	assert_null(buf_alloc(a, (size_t)BUF_MAX_BLOCK + 1, BUF_ASSEMBLY));
-	assert_null(buf_alloc(a, SIZE_MAX, BUF_ASSEMBLY));
+	assert_null(buf_alloc(a, (size_t)BUF_MAX_BLOCK + 1, BUF_REASM_REPLY));
+	assert_null(buf_alloc(a, SIZE_MAX, BUF_REASM_REPLY));
 	buf_free(a, NULL);
 	assert_int_equal(a->used, 0);
 }
 
-static void reserve_is_for_assemblies(void **state)
+static void reserve_is_for_reassembly(void **state)
 {
 	struct buf_arena *a = *state; /* 48 MiB for all, 16 MiB reserve */
 	void *t[3], *whole, *small;
@@ -81,16 +81,16 @@ static void reserve_is_for_assemblies(void **state)
 	}
 	assert_int_equal(buf_available(a, BUF_TRANSACTION), 0);
 	assert_null(buf_alloc(a, 1, BUF_TRANSACTION));
-	whole = buf_alloc(a, BUF_MAX_BLOCK, BUF_ASSEMBLY);
+	whole = buf_alloc(a, BUF_MAX_BLOCK, BUF_REASM_REPLY);
 	assert_non_null(whole);
-	assert_null(buf_alloc(a, 1, BUF_ASSEMBLY));
+	assert_null(buf_alloc(a, 1, BUF_REASM_REPLY));
 	buf_free(a, whole);
 	/* A broken-up reserve stays out of reach for transactions. */
-	small = buf_alloc(a, 1, BUF_ASSEMBLY);
+	small = buf_alloc(a, 1, BUF_REASM_REPLY);
 	assert_null(buf_alloc(a, 1, BUF_TRANSACTION));
-	/* With room elsewhere an assembly goes on beyond the reserve. */
+	/* With room elsewhere a reassembly goes on beyond the reserve. */
 	buf_free(a, t[1]);
-	whole = buf_alloc(a, BUF_MAX_BLOCK, BUF_ASSEMBLY);
+	whole = buf_alloc(a, BUF_MAX_BLOCK, BUF_REASM_REPLY);
 	assert_ptr_equal(whole, t[1]);
 	assert_int_equal(a->peak, a->bytes);
 	buf_free(a, whole);
@@ -99,7 +99,7 @@ static void reserve_is_for_assemblies(void **state)
 	buf_free(a, t[2]);
 }
 
-/* Small blocks of transactions all over never keep an assembly from a whole block. */
+/* Small blocks of transactions all over never keep a reassembly from a whole block. */
 static void reserve_is_not_fragmented(void **state)
 {
 	struct buf_arena *a = *state;
@@ -111,7 +111,7 @@ static void reserve_is_not_fragmented(void **state)
 		assert_non_null(small[i]);
 	}
 	assert_null(buf_alloc(a, 1, BUF_TRANSACTION));
-	whole = buf_alloc(a, BUF_MAX_BLOCK, BUF_ASSEMBLY);
+	whole = buf_alloc(a, BUF_MAX_BLOCK, BUF_REASM_REPLY);
 	assert_non_null(whole);
 	buf_free(a, whole);
 	for (size_t i = 0; i < n; i += 2)
@@ -136,21 +136,21 @@ static void waiters_are_woken_in_order(void **state)
 	void *t[3], *r, *got;
 	struct buf_waiter big = waiter(BUF_MAX_BLOCK, BUF_TRANSACTION);
 	struct buf_waiter small = waiter(1, BUF_TRANSACTION);
-	struct buf_waiter whole = waiter(BUF_MAX_BLOCK, BUF_ASSEMBLY);
+	struct buf_waiter whole = waiter(BUF_MAX_BLOCK, BUF_REASM_REPLY);
 
 	list_init(&big.link);
 	list_init(&small.link);
 	list_init(&whole.link);
 	for (int i = 0; i < 3; i++)
 		t[i] = buf_alloc(a, BUF_MAX_BLOCK, BUF_TRANSACTION);
-	r = buf_alloc(a, BUF_MAX_BLOCK, BUF_ASSEMBLY);
+	r = buf_alloc(a, BUF_MAX_BLOCK, BUF_REASM_REPLY);
 	assert_false(buf_must_wait(a, BUF_TRANSACTION));
 	buf_wait(a, &big);
 	buf_wait(a, &small);
 	buf_wait(a, &big); /* no second time, and its place is kept */
 	assert_int_equal(a->waits, 2);
 	assert_true(buf_must_wait(a, BUF_TRANSACTION));
-	assert_false(buf_must_wait(a, BUF_ASSEMBLY));
+	assert_false(buf_must_wait(a, BUF_REASM_REPLY));
 	buf_wait(a, &whole);
 	assert_null(buf_next_ready(a));
 
@@ -158,7 +158,7 @@ static void waiters_are_woken_in_order(void **state)
 	buf_free(a, t[0]);
 	got = buf_alloc(a, 1, BUF_TRANSACTION);
 	assert_null(buf_next_ready(a));
-	/* The reserve serves the assembly without the others being asked. */
+	/* The reserve serves the reassembly without the others being asked. */
 	buf_free(a, r);
 	assert_ptr_equal(buf_next_ready(a), &whole);
 	r = buf_alloc(a, whole.bytes, whole.purpose);
@@ -235,7 +235,7 @@ struct model {
 
 static void model_alloc(struct model *m, struct rng *r, unsigned i)
 {
-	enum buf_purpose purpose = rng_below(r, 4) ? BUF_TRANSACTION : BUF_ASSEMBLY;
+	enum buf_purpose purpose = rng_below(r, 4) ? BUF_TRANSACTION : BUF_REASM_REPLY;
 	size_t bytes = rng_below(r, 1u << (1 + rng_below(r, 24)));
 	size_t avail = buf_available(m->a, purpose), page;
 	uint8_t *b = buf_alloc(m->a, bytes, purpose);
@@ -297,7 +297,7 @@ static void random_use_matches_the_model(void **state)
 		for (unsigned k = 0; k < 500; k++)
 			sum += m.used[k] ? m.bytes[k] : 0;
 		assert_int_equal(a->used, sum);
-		assert_int_equal(buf_available(a, BUF_ASSEMBLY), a->bytes - sum);
+		assert_int_equal(buf_available(a, BUF_REASM_REPLY), a->bytes - sum);
 	}
 	for (unsigned i = 0; i < 500; i++)
 		if (m.used[i])
@@ -308,7 +308,7 @@ static void random_use_matches_the_model(void **state)
 	mem_free(m.owner);
 	/* All of it came together again. */
 	for (size_t k = 0; k < a->bytes / BUF_MAX_BLOCK; k++) {
-		m.block[k] = buf_alloc(a, BUF_MAX_BLOCK, BUF_ASSEMBLY);
+		m.block[k] = buf_alloc(a, BUF_MAX_BLOCK, BUF_REASM_REPLY);
 		assert_non_null(m.block[k]);
 	}
 	for (size_t k = 0; k < a->bytes / BUF_MAX_BLOCK; k++)
@@ -346,7 +346,8 @@ static void parts_keep_to_themselves(void **state)
 		assert_int_equal(buf_arena_part(&a, rest / 2, each[i].parts), 0);
 		assert_true(buf_available(&a, BUF_TRANSACTION) >= rest / 4);
 		assert_int_equal(buf_available(&a, BUF_FIXED), rest / 2);
-		assert_true(buf_available(&a, BUF_CALL) >= (a.reserve < 32 * MIB ? 8 : 16) * MIB);
+		assert_true(buf_available(&a, BUF_REASM_CALL) >=
+			    (a.reserve < 32 * MIB ? 8 : 16) * MIB);
 		for (unsigned zone = 0; zone < a.nzones; zone++) {
 			size_t bytes = buf_zone_bytes(&a, zone);
 			unsigned n = 0;
@@ -515,7 +516,7 @@ int main(void)
 		cmocka_unit_test(rounds_to_blocks),
 		cmocka_unit_test(sizes_of_the_arena),
 		cmocka_unit_test_setup_teardown(too_large_is_null, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(reserve_is_for_assemblies, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(reserve_is_for_reassembly, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(reserve_is_not_fragmented, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(waiters_are_woken_in_order, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(promise_holds, set_up, tear_down),

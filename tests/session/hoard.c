@@ -17,7 +17,7 @@ void hoard_release(struct hoard *h, unsigned n)
 		recvs_put(h->pool, h->rbufs[--h->nrbufs]);
 }
 
-void hoard_unwaited(struct hoard *h, struct buf_arena *arena)
+void hoard_for_copies(struct hoard *h, struct buf_arena *arena)
 {
 	h->arena = arena;
 	while (h->nblocks < HOARD_MOST &&
@@ -30,7 +30,7 @@ void hoard_replies(struct hoard *h, struct buf_arena *arena)
 	h->arena = arena;
 	for (size_t size = BUF_MAX_BLOCK; size >= BUF_MIN_BLOCK; size /= 2)
 		while (h->nblocks < HOARD_MOST &&
-		       (h->blocks[h->nblocks] = buf_alloc(arena, size, BUF_ASSEMBLY)))
+		       (h->blocks[h->nblocks] = buf_alloc(arena, size, BUF_REASM_REPLY)))
 			h->nblocks++;
 }
 

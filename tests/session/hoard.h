@@ -34,8 +34,8 @@ void hoard_all_receives(struct hoard *h, struct world *w, unsigned i);
 /** hoard_release - return @n of the Receives, or all if there are fewer. */
 void hoard_release(struct hoard *h, unsigned n);
 
-/** hoard_unwaited - take all memory into which waiting calls may be copied. */
-void hoard_unwaited(struct hoard *h, struct buf_arena *arena);
+/** hoard_for_copies - take all memory into which waiting calls may be copied. */
+void hoard_for_copies(struct hoard *h, struct buf_arena *arena);
 
 /** hoard_replies - take all memory for reassembly of continued replies. */
 void hoard_replies(struct hoard *h, struct buf_arena *arena);

@@ -239,28 +239,28 @@ static void move_a_lot(uint32_t bulk)
 	for (unsigned cv = LEG_V1; cv <= LEG_V2_EARLY; cv *= 2)
 		for (unsigned sv = LEG_V1; sv <= LEG_V2_EARLY; sv *= 2) {
 			const struct session *s;
-			uint64_t copied, allocs, parts, bytes;
+			uint64_t copied, allocs, reassembled, bytes;
 
 			begin(cv, sv, bulk);
 			run_until(is_open, 0);
 			run_until(have_done, WARM);
 			s = list_first(&w.proxy->sessions, struct session, link);
 			copied = iwarp_counters(w.gw)->copied_bytes;
-			parts = s->client.parts + s->server.parts;
+			reassembled = s->client.reasm_bytes + s->server.reasm_bytes;
 			bytes = iwarp_counters(w.gw)->bytes_in;
 			allocs = mem_allocs();
 			run_until(have_done, WARM + CALLS);
 			copied = iwarp_counters(w.gw)->copied_bytes - copied;
-			parts = s->client.parts + s->server.parts - parts;
+			reassembled = s->client.reasm_bytes + s->server.reasm_bytes - reassembled;
 			allocs = mem_allocs() - allocs;
 			print_message("v%u-v%u: %u MiB through the gateway, %llu octets copied, "
-				      "%llu parts assembled, %llu allocations\n",
+				      "%llu octets reassembled, %llu allocations\n",
 				      cv, sv, CALLS, (unsigned long long)copied,
-				      (unsigned long long)parts, (unsigned long long)allocs);
+				      (unsigned long long)reassembled, (unsigned long long)allocs);
 			assert_int_equal(w.client.corrupt + w.server.corrupt + w.client.errors, 0);
 			assert_true(iwarp_counters(w.gw)->bytes_in - bytes > (uint64_t)CALLS * MIB);
 			assert_int_equal(allocs, 0);
-			assert_int_equal(parts, 0);
+			assert_int_equal(reassembled, 0);
 			/* Payload is copied only if it came in one read with its header. */
 			assert_true(copied < (uint64_t)CALLS * MIB / 100);
 			if (bulk)

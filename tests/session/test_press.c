@@ -144,7 +144,7 @@ static void begin_in(size_t memory, unsigned n, unsigned routes)
 	assert_int_equal(proxy_sessions(w.proxy), routes + n);
 }
 
-/* Room for a single call of @PROMISED, and for the beginnings of 32. */
+/* Room for a single call of @PROMISED, and for the first blocks of 32. */
 static void begin_routes(unsigned n, unsigned routes)
 {
 	begin_in(64 << 20, n, routes);
@@ -216,20 +216,20 @@ static void a_line_of_silent_ones_moves(void **state)
 	(void)state;
 	begin(5);
 	begin_calls();
-	assert_int_equal(silent_holders(BUF_CALL), 1);
-	assert_int_equal(silent_holders(BUF_BEGUN), 4);
+	assert_int_equal(silent_holders(BUF_REASM_CALL), 1);
+	assert_int_equal(silent_holders(BUF_REASM_START), 4);
 	is_served_within(40 * NSEC_PER_SEC);
 	end();
 }
 
-/* More than there are beginnings. */
-static void beginnings_come_back(void **state)
+/* More than there are first blocks. */
+static void start_blocks_come_back(void **state)
 {
 	(void)state;
 	begin(SILENT);
 	begin_calls();
-	assert_true(silent_holders(BUF_BEGUN) > 20);
-	assert_true(silent_holders(BUF_BEGUN) < SILENT / 2 + 4);
+	assert_true(silent_holders(BUF_REASM_START) > 20);
+	assert_true(silent_holders(BUF_REASM_START) < SILENT / 2 + 4);
 	is_served_within(300 * NSEC_PER_SEC);
 	assert_true(ended() > SILENT / 2);
 	end();
@@ -241,7 +241,7 @@ static void alone_there_is_time(void **state)
 	(void)state;
 	begin(1);
 	begin_calls();
-	assert_int_equal(silent_holders(BUF_CALL), 1);
+	assert_int_equal(silent_holders(BUF_REASM_CALL), 1);
 	run(50 * NSEC_PER_SEC);
 	assert_int_equal(ended(), 0);
 	run(20 * NSEC_PER_SEC);
@@ -256,7 +256,7 @@ static void a_client_that_lets_no_grant_through_is_not_kept(void **state)
 	begin(1);
 	are_withholding = true;
 	begin_calls();
-	assert_int_equal(silent_holders(BUF_CALL), 1);
+	assert_int_equal(silent_holders(BUF_REASM_CALL), 1);
 	run(NSEC_PER_SEC);
 	assert_true(leg_peer_has_no_credit(leg_of(0)));
 	is_served_within(12 * NSEC_PER_SEC);
@@ -299,7 +299,7 @@ static void a_client_that_filled_its_window_gets_a_minute(void **state)
 		run(20 * NSEC_PER_MS);
 	}
 	assert_int_equal(ended(), 0);
-	assert_int_equal(silent_holders(BUF_CALL), 1);
+	assert_int_equal(silent_holders(BUF_REASM_CALL), 1);
 	assert_true(leg_withholds_credit(leg_of(0)));
 	/* As long as nobody else wants it, it may have it. */
 	run(300 * NSEC_PER_SEC);
@@ -346,8 +346,8 @@ static void a_call_without_an_answer_is_in_its_own_routes_way(void **state)
 	(void)state;
 	begin_routes(1, 2);
 	whole_call(0, 5 << 20);
-	assert_int_equal(silent_holders(BUF_CALL), 1);
-	assert_int_equal(buf_zone_free(&w.proxy->arena, BUF_ZONE_CALLS), 0);
+	assert_int_equal(silent_holders(BUF_REASM_CALL), 1);
+	assert_int_equal(buf_zone_free(&w.proxy->arena, BUF_ZONE_REASM_CALLS), 0);
 	assert_true(peer_call(&w.pairs[0].client, &longer));
 	run(300 * NSEC_PER_SEC);
 	assert_int_equal(w.pairs[0].client.done, 0);
@@ -387,7 +387,7 @@ static void the_route_that_holds_most_gives_back_its_oldest(void **state)
 	run(apart);
 	whole_call(YOUNGER, 3900000);
 	run(apart);
-	assert_int_equal(silent_holders(BUF_CALL), 3);
+	assert_int_equal(silent_holders(BUF_REASM_CALL), 3);
 	waits = &inside_session(w.proxy, w.s.pairs + WAITS)->client;
 	for (unsigned i = 1; i <= PARTS && !waits->stalled; i++) {
 		part(&silent[WAITS], PROMISED - i * PART, 10);
@@ -442,7 +442,7 @@ static void a_client_that_takes_what_precedes_its_grant_gets_a_minute(void **sta
 		part(far, PROMISED - n * PART, LIMIT);
 	}
 	world_run(&w, 3 * delay);
-	assert_int_equal(leg->assembly_cap, PROMISED);
+	assert_int_equal(leg->reasm_cap, PROMISED);
 	assert_int_equal(peer_release(&w.pairs[0].server, true), 1);
 	for (uint32_t more = 1; more <= 24; more++) {
 		part(far, PROMISED - ++n * PART, LIMIT + more);
@@ -468,7 +468,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_of_silent_ones_moves),
-		cmocka_unit_test(beginnings_come_back),
+		cmocka_unit_test(start_blocks_come_back),
 		cmocka_unit_test(alone_there_is_time),
 		cmocka_unit_test(a_client_that_lets_no_grant_through_is_not_kept),
 		cmocka_unit_test(a_client_that_filled_its_window_gets_a_minute),

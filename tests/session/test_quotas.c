@@ -119,8 +119,8 @@ static void a_promise_takes_no_memory(void **state)
 	for (unsigned i = 0; i < proxy_sessions(w.proxy); i++) {
 		const struct leg *leg = &inside_session(w.proxy, i)->client;
 
-		begun += leg->quotas[BUF_BEGUN].used;
-		assert_int_equal(leg->quotas[BUF_CALL].used, 0);
+		begun += leg->quotas[BUF_REASM_START].used;
+		assert_int_equal(leg->quotas[BUF_REASM_CALL].used, 0);
 	}
 	assert_int_equal(begun, 64 << 10);
 	for (unsigned i = 1; i < w.s.pairs; i++) {
@@ -308,7 +308,7 @@ static void calls_set_aside_leave_connections_theirs(void **state)
 	(void)state;
 	s.credits = 96;
 	world_new(&w, &s);
-	hoard_unwaited(&hoard, &w.proxy->arena);
+	hoard_for_copies(&hoard, &w.proxy->arena);
 	assert_true(hoard.nblocks > 0);
 	world_connect(&w);
 	assert_int_equal(proxy_sessions(w.proxy), 3);

@@ -326,7 +326,7 @@ static void a_pool_that_stands_still_goes_on(void **state)
 	world_run(&w, NSEC_PER_SEC);
 	(void)hoard_receives(&hoard, pool(), pool()->most);
 	/* There is no other memory into which waiting messages could be copied. */
-	hoard_unwaited(&hoard, &w.proxy->arena);
+	hoard_for_copies(&hoard, &w.proxy->arena);
 	raw_calls(40);
 	world_run(&w, NSEC_PER_SEC);
 	assert_int_equal(pool()->posted, 0);

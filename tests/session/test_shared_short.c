@@ -278,7 +278,7 @@ static void a_trickle_is_no_progress(void **state)
 	raw_connect(&w.raw, &w.pairs[0].gw_addr);
 	world_run(&w, NSEC_PER_SEC);
 	hold(pool()->most);
-	hoard_unwaited(&hoard, &w.proxy->arena);
+	hoard_for_copies(&hoard, &w.proxy->arena);
 	for (unsigned n = 0; n < 60; n++) {
 		raw_words(&w.raw, RAW_V1_CALL(0x700 + n));
 		raw_turn(&w.raw);
@@ -341,7 +341,7 @@ static void run_out(unsigned i)
 	session_limits_run(1);
 	w.pairs[i].server.holds = true;
 	hold(pool()->most);
-	hoard_unwaited(&hoard, &w.proxy->arena);
+	hoard_for_copies(&hoard, &w.proxy->arena);
 	for (unsigned n = 0; n < 60; n++) {
 		raw_words(&crowd, RAW_V1_CALL(0x700 + n));
 		raw_turn(&crowd);
@@ -405,7 +405,7 @@ static void an_answer_behind_others_of_its_session_is_in_time(void **state)
 		world_run(&w, NSEC_PER_SEC);
 		raw_words(&w.raw, RAW_V2_CALL(0x5000, 2)); /* its reply takes the last credit */
 		world_run(&w, NSEC_PER_SEC);
-		hoard_unwaited(&hoard, &w.proxy->arena);
+		hoard_for_copies(&hoard, &w.proxy->arena);
 		for (unsigned n = 1; n <= 3; n++)
 			raw_words(&w.raw, RAW_V2_CALL(0x5000 + 2 * n, 2));
 		world_run(&w, NSEC_PER_SEC);

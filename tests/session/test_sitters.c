@@ -189,7 +189,7 @@ static void progress_of_others_does_not_hide_stuck_sessions(void **state)
 	(void)state;
 	begin(true);
 	others_go_on();
-	hoard_unwaited(&hoard, &w.proxy->arena); /* or calls would be set aside there */
+	hoard_for_copies(&hoard, &w.proxy->arena); /* or calls would be set aside there */
 	calls(0, most_of_the_pool());
 	assert_true(recvs_tight(pool()));
 	for (unsigned i = 0; i < 45; i++)
@@ -204,7 +204,7 @@ static void dropped_messages_do_not_hide_stuck_sessions(void **state)
 {
 	(void)state;
 	begin(true);
-	hoard_unwaited(&hoard, &w.proxy->arena);
+	hoard_for_copies(&hoard, &w.proxy->arena);
 	calls(0, most_of_the_pool());
 	for (unsigned s = 0; s < 45; s++) {
 		for (unsigned n = 0; n < most_of_the_pool(); n++) {
@@ -224,7 +224,7 @@ static void the_time_counts_from_when_sessions_hold_receives(void **state)
 {
 	(void)state;
 	begin(true);
-	hoard_unwaited(&hoard, &w.proxy->arena);
+	hoard_for_copies(&hoard, &w.proxy->arena);
 	first_calls();
 	(void)hoard_receives(&hoard, pool(), HOARD_MOST);
 	run(30 * NSEC_PER_SEC);

@@ -2,17 +2,17 @@
 /*
  * Operation: the memory of a continued message (version 2) while its parts arrive
  *
- *   first part --> block of BUDGET_BEGUN --> block of its whole length --> message
+ *   first part --> block of BUDGET_REASM_START --> block of its whole length --> message
  *                  (shorter ones at once)    before that one is full
  *
  * State:  a peer announces the length of a message and sends its parts as it likes.
  * Danger: a peer that announces 8 MiB and sends next to nothing holds 8 MiB; or messages that wait
  *         for their whole block hold memory that others need to get theirs.
- * Rule:   a message first takes 64 KiB of a part of the arena for beginnings alone. It takes a
+ * Rule:   a message first takes 64 KiB of a part of the arena for first blocks alone. It takes a
  *         block of the whole length only before the first one is full, and copies 64 KiB at most. A
- *         reply without room for its beginning takes its whole block at once, because it waits for
+ *         reply without room for its first block takes its whole block at once, because it waits for
  *         nothing that calls hold.
- * Pinned: tests/session/test_press.c:beginnings_come_back
+ * Pinned: tests/session/test_press.c:start_blocks_come_back
  *
  * A part that finds no memory stalls the leg until leg_resume(). The whole block is there before
  * the last part can come, because the last part must not stall.
@@ -22,7 +22,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "proxy/leg/leg_assembly.h"
+#include "proxy/leg/leg_reasm.h"
 #include "proxy/leg/internal.h"
 #include "proxy/leg/leg_keep.h"
 
@@ -37,18 +37,18 @@ static struct quota_member *quota_of_block(struct leg *leg, const void *block)
 {
 	unsigned zone = buf_zone_of(leg->arena, block);
 
-	if (zone == BUF_ZONE_BEGUN)
-		return &leg->quotas[BUF_BEGUN];
+	if (zone == BUF_ZONE_REASM_START)
+		return &leg->quotas[BUF_REASM_START];
 	if (zone == BUF_ZONE_ASIDE)
 		return &leg->quotas[BUF_ASIDE];
-	if (zone == BUF_ZONE_CALLS || zone == leg->quotas[BUF_CALL].group->own)
-		return &leg->quotas[BUF_CALL];
-	return &leg->quotas[BUF_ASSEMBLY];
+	if (zone == BUF_ZONE_REASM_CALLS || zone == leg->quotas[BUF_REASM_CALL].group->own)
+		return &leg->quotas[BUF_REASM_CALL];
+	return &leg->quotas[BUF_REASM_REPLY];
 }
 
-struct quota_member *leg_assembly_quota(struct leg *leg)
+struct quota_member *leg_reasm_quota(struct leg *leg)
 {
-	return leg->assembly && leg->quotas[0].group ? quota_of_block(leg, leg->assembly) : NULL;
+	return leg->reasm && leg->quotas[0].group ? quota_of_block(leg, leg->reasm) : NULL;
 }
 
 void leg_give_block(struct leg *leg, void *block)
@@ -92,96 +92,96 @@ void leg_stop_waiting(struct leg *leg)
 		quota_unwait(&leg->quotas[i]);
 }
 
-void leg_drop_assembly(struct leg *leg)
+void leg_reasm_drop(struct leg *leg)
 {
 	leg->discarding = false;
-	if (leg->assembly)
-		leg_give_block(leg, leg->assembly);
-	leg->assembly = NULL;
-	leg->assembly_len = leg->assembly_cap = leg->assembly_total = 0;
+	if (leg->reasm)
+		leg_give_block(leg, leg->reasm);
+	leg->reasm = NULL;
+	leg->reasm_len = leg->reasm_cap = leg->reasm_total = 0;
 }
 
-void leg_append_part(struct leg *leg, struct view part)
+void leg_reasm_append(struct leg *leg, struct view part)
 {
 	if (leg->discarding)
 		return;
-	assert(leg->assembly && part.len <= leg->assembly_cap - leg->assembly_len);
-	memcpy(leg->assembly + leg->assembly_len, part.data, part.len);
-	leg->assembly_len += (uint32_t)part.len;
-	leg->parts += part.len;
+	assert(leg->reasm && part.len <= leg->reasm_cap - leg->reasm_len);
+	memcpy(leg->reasm + leg->reasm_len, part.data, part.len);
+	leg->reasm_len += (uint32_t)part.len;
+	leg->reasm_bytes += part.len;
 }
 
-void *leg_take_unwaited(struct leg *leg, size_t bytes)
+void *leg_alloc_nowait(struct leg *leg, size_t bytes)
 {
 	return take_block(leg, bytes, BUF_ASIDE);
 }
 
 /* Continue the reassembly in a block of @bytes. */
-static bool assembly_move_to(struct leg *leg, uint32_t bytes, enum buf_purpose purpose)
+static bool reasm_move_to(struct leg *leg, uint32_t bytes, enum buf_purpose purpose)
 {
 	uint8_t *block = take_block(leg, bytes, purpose);
 
 	if (!block)
 		return false;
-	if (leg->assembly) {
-		memcpy(block, leg->assembly, leg->assembly_len);
-		leg_give_block(leg, leg->assembly);
+	if (leg->reasm) {
+		memcpy(block, leg->reasm, leg->reasm_len);
+		leg_give_block(leg, leg->reasm);
 	}
-	leg->assembly = block;
-	leg->assembly_cap = bytes;
+	leg->reasm = block;
+	leg->reasm_cap = bytes;
 	return true;
 }
 
-bool leg_make_room(struct leg *leg, struct view part)
+bool leg_reasm_make_room(struct leg *leg, struct view part)
 {
-	uint32_t total = leg->assembly_total;
-	size_t need = leg->assembly_len + part.len + leg->cfg->inline_bytes;
-	bool is_reply = leg->assembly_purpose == BUF_ASSEMBLY;
+	uint32_t total = leg->reasm_total;
+	size_t need = leg->reasm_len + part.len + leg->cfg->inline_bytes;
+	bool is_reply = leg->reasm_purpose == BUF_REASM_REPLY;
 
-	if (leg->discarding || need <= leg->assembly_cap || leg->assembly_cap == total)
+	if (leg->discarding || need <= leg->reasm_cap || leg->reasm_cap == total)
 		return true;
-	if (leg->quotas[0].group && need <= BUDGET_BEGUN && total > BUDGET_BEGUN) {
-		if (assembly_move_to(leg, BUDGET_BEGUN, BUF_BEGUN))
+	if (leg->quotas[0].group && need <= BUDGET_REASM_START && total > BUDGET_REASM_START) {
+		if (reasm_move_to(leg, BUDGET_REASM_START, BUF_REASM_START))
 			return true;
 		if (!is_reply) {
-			wait_for_block(leg, BUDGET_BEGUN, BUF_BEGUN);
+			wait_for_block(leg, BUDGET_REASM_START, BUF_REASM_START);
 			return false;
 		}
 	}
-	if (assembly_move_to(leg, total, leg->assembly_purpose))
+	if (reasm_move_to(leg, total, leg->reasm_purpose))
 		return true;
-	wait_for_block(leg, total, leg->assembly_purpose);
+	wait_for_block(leg, total, leg->reasm_purpose);
 	return false;
 }
 
-bool leg_take_whole(struct leg *leg)
+bool leg_reasm_alloc_all(struct leg *leg)
 {
-	if (assembly_move_to(leg, leg->assembly_total, leg->assembly_purpose))
+	if (reasm_move_to(leg, leg->reasm_total, leg->reasm_purpose))
 		return true;
-	wait_for_block(leg, leg->assembly_total, leg->assembly_purpose);
+	wait_for_block(leg, leg->reasm_total, leg->reasm_purpose);
 	return false;
 }
 
-int leg_take_whole_unwaited(struct leg *leg)
+int leg_reasm_alloc_nowait(struct leg *leg)
 {
 	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
 
-	if (assembly_move_to(leg, leg->assembly_total, BUF_ASIDE))
+	if (reasm_move_to(leg, leg->reasm_total, BUF_ASIDE))
 		return 0;
-	leg_report(leg, leg->assembly_xid, RPC_CALL, &system);
+	leg_report(leg, leg->reasm_xid, RPC_CALL, &system);
 	return ERR_AGAIN;
 }
 
-void leg_begin_assembly(struct leg *leg, uint32_t total, enum rpc_dir dir)
+void leg_reasm_begin(struct leg *leg, uint32_t total, enum rpc_dir dir)
 {
-	leg_drop_assembly(leg);
-	leg->begun++;
-	leg->assembly_total = total;
-	leg->assembly_purpose = dir == RPC_CALL ? BUF_CALL : BUF_ASSEMBLY;
+	leg_reasm_drop(leg);
+	leg->reasm_count++;
+	leg->reasm_total = total;
+	leg->reasm_purpose = dir == RPC_CALL ? BUF_REASM_CALL : BUF_REASM_REPLY;
 }
 
-void leg_begin_reverse_call(struct leg *leg, uint32_t total)
+void leg_reasm_begin_reverse(struct leg *leg, uint32_t total)
 {
-	leg_begin_assembly(leg, total, RPC_CALL);
-	leg->discarding = leg_take_whole_unwaited(leg) < 0;
+	leg_reasm_begin(leg, total, RPC_CALL);
+	leg->discarding = leg_reasm_alloc_nowait(leg) < 0;
 }
