@@ -344,8 +344,8 @@ void session_free(struct session *s)
 	struct proxy *p = s->proxy;
 
 	session_log_untold(s);
-	txn_drop_kept(&s->forward);
-	txn_drop_kept(&s->reverse);
+	txn_drop_deferred(&s->forward);
+	txn_drop_deferred(&s->reverse);
 	session_auth_end(s);
 	/* Connections first: after that no operation uses the memory. */
 	leg_fini(&s->client);

@@ -40,7 +40,7 @@ enum {
 	SESSION_NAMED_BITS = 9,
 	SESSION_NAMED = 1 << SESSION_NAMED_BITS, /* counters of handles, by hash */
 	/* A server's calls that may be copied out of their Receives at once. */
-	SESSION_ASIDE = 256,
+	SESSION_COPIED_CALLS = 256,
 };
 
 /** struct session_reports - error reports of both peers: those logged, and those not. */
@@ -136,8 +136,9 @@ struct session_hop {
 struct session_queue {
 	struct session *s;
 	/* Calls that wait for a transaction block, in order: txn_alloc.c. */
-	struct list kept;
-	struct quota_member room; /* quota of transaction blocks; waits for the first of .kept */
+	struct list deferred;
+	struct quota_member
+		room; /* quota of transaction blocks; waits for the first of .deferred */
 	struct txn_spare *spares; /* cached transaction blocks, counted in .room */
 	struct list spare_link;	  /* in proxy.spare_queues; self-linked if .spares is empty */
 	unsigned nspares;
@@ -146,7 +147,7 @@ struct session_queue {
 	size_t taken_bytes;	   /* octets of payload memory that admitted txns hold */
 	/* Txns admitted, and the limit of that number, whatever the peers' credits allow. */
 	unsigned running, limit;
-	unsigned aside;		 /* calls copied out of their Receives */
+	unsigned ncopied;	 /* calls copied out of their Receives */
 	uint64_t ended;		 /* txns released */
 	struct debt answers_due; /* the debt of answers without which no other call can proceed */
 };
@@ -268,7 +269,7 @@ static inline struct leg *session_responder(const struct session_queue *q)
 /** session_calls_wait - whether calls wait in @q, for a transaction block or for admission. */
 static inline bool session_calls_wait(const struct session_queue *q)
 {
-	return !list_is_empty(&q->waiting) || !list_is_empty(&q->kept);
+	return !list_is_empty(&q->waiting) || !list_is_empty(&q->deferred);
 }
 
 /** session_awaits_server - whether the server leg of @s is in set-up. */
@@ -280,7 +281,8 @@ static inline bool session_awaits_server(const struct session *s)
 /** session_is_idle - whether no call of @s is in flight. */
 static inline bool session_is_idle(const struct session *s)
 {
-	return s->ntxns == 0 && list_is_empty(&s->forward.kept) && list_is_empty(&s->reverse.kept);
+	return s->ntxns == 0 && list_is_empty(&s->forward.deferred) &&
+	       list_is_empty(&s->reverse.deferred);
 }
 
 static inline struct session_stat *session_stat(struct session *s, const struct leg *leg)
@@ -302,7 +304,7 @@ void session_input(struct session *s, struct leg *leg, const struct fabric_event
 void session_pump(struct session *s);
 
 /** session_resume - memory came free for the first transaction that waits in @q; @room: a
- * transaction block, for the first of q->kept. */
+ * transaction block, for the first of q->deferred. */
 void session_resume(struct session_queue *q, bool room);
 
 /** session_free - takes @s, in any state; gives back all it holds. */

@@ -116,7 +116,7 @@ static void open_queue(struct session *s, struct session_queue *q, uint32_t a, u
 	if (q->limit == 0)
 		q->limit = 1;
 	list_init(&q->waiting);
-	list_init(&q->kept);
+	list_init(&q->deferred);
 }
 
 void session_set_route(struct session *s, struct route_state *rs)

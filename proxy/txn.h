@@ -111,7 +111,7 @@ struct txn {
 	struct list wait_link;
 	unsigned exposures; /* regions it may expose to the responder; counted while it runs */
 	bool started;	    /* the transaction was admitted: it runs and holds memory */
-	bool aside;	    /* the call was copied out of its Receive */
+	bool copied;	    /* the call was copied out of its Receive */
 	bool passes;	    /* a large result is cut through: txn_choose_way() */
 	size_t taken;	    /* octets of payload blocks it holds */
 

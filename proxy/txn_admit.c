@@ -19,7 +19,7 @@
  *         connections share Receives, few may be left.
  * Danger: what the calls wait for are replies, and each reply needs a Receive.
  * Rule:   a client's waiting calls are copied out of their Receives if their leg holds many or few
- *         are left (leg_keeps_many()). A server's waiting calls always are.
+ *         are left (leg_should_copy_out()). A server's waiting calls always are.
  * Pinned: tests/session/test_shared_short.c:calls_that_wait_make_room_for_replies, decision 81.
  *
  * A call does not begin while its data would arrive behind input that waits for a Receive
@@ -42,7 +42,7 @@ bool txn_has_turn(const struct session_queue *q, const struct leg_out *call)
 {
 	if (txn_is_plain(call->msg) && !call->held.reasm)
 		return true;
-	return list_is_empty(&q->kept) && (call->reverse || list_is_empty(&q->waiting));
+	return list_is_empty(&q->deferred) && (call->reverse || list_is_empty(&q->waiting));
 }
 
 static bool take_memory(struct txn *t, size_t need)
@@ -146,23 +146,23 @@ static int move_out(struct leg *leg, struct leg_held *held, struct view *body)
  * Danger: if a server's calls kept theirs as well, calls of both directions could fill the windows
  *         of both legs. Then no reply that they wait for could arrive, because version 2 has one
  *         window for calls and replies.
- * Rule:   a server's calls that wait are copied out of their Receives, SESSION_ASIDE at most.
+ * Rule:   a server's calls that wait are copied out of their Receives, SESSION_COPIED_CALLS at most.
  * Pinned: tests/session/test_credits.c:calls_fill_both_windows_at_once,
  *         :more_reverse_calls_than_can_be_kept, decision 74.
  */
-static int set_aside(struct txn *t)
+static int copy_out(struct txn *t)
 {
 	struct session_queue *q = session_queue(t->s, t->reverse);
 
-	if (t->aside)
+	if (t->copied)
 		return 0;
-	if (q->aside >= SESSION_ASIDE || t->in.nplaced ||
+	if (q->ncopied >= SESSION_COPIED_CALLS || t->in.nplaced ||
 	    move_out(t->req, &t->call_held, &t->call_body) < 0)
 		return ERR_AGAIN;
 	if (t->in.nbody > 0)
 		t->in.body[0] = t->call_body;
-	t->aside = true;
-	q->aside++;
+	t->copied = true;
+	q->ncopied++;
 	return 0;
 }
 
@@ -170,14 +170,14 @@ static int set_aside(struct txn *t)
  * copied. */
 void txn_move_call(struct txn *t)
 {
-	if (leg_keeps_many(t->req))
-		(void)set_aside(t);
+	if (leg_should_copy_out(t->req))
+		(void)copy_out(t);
 }
 
 /* A reply that its requester does not take yet must not keep a Receive from others. */
 void txn_move_reply(struct txn *t)
 {
-	if (t->reply_held.rbuf && leg_keeps_many(t->rsp))
+	if (t->reply_held.rbuf && leg_should_copy_out(t->rsp))
 		(void)move_out(t->rsp, &t->reply_held, &t->reply_body);
 }
 
@@ -189,12 +189,12 @@ void txn_move_all(struct session *s, const struct leg *leg)
 
 		if (t->req == leg && t->call_held.rbuf &&
 		    (t->state == TXN_WAITING || t->state == TXN_PULL))
-			(void)set_aside(t);
+			(void)copy_out(t);
 		else if (t->req == leg && t->state == TXN_WAIT)
 			txn_keep_no_longer(t);
 	}
 	if (leg == &s->client)
-		txn_move_kept(&s->forward);
+		txn_copy_out_deferred(&s->forward);
 }
 
 void txn_queue(struct txn *t)
@@ -206,7 +206,7 @@ int txn_put_by(struct txn *t)
 {
 	t->s->route->count.budget_waits++;
 	if (t->reverse)
-		return set_aside(t);
+		return copy_out(t);
 	txn_move_call(t);
 	return 0;
 }
@@ -219,6 +219,6 @@ void txn_unqueue(struct txn *t)
 	q->taken_bytes -= t->taken;
 	session_ops(t->s, t->rsp)->exposed -= t->exposures;
 	q->running -= t->started;
-	q->aside -= t->aside;
+	q->ncopied -= t->copied;
 	q->ended++;
 }

@@ -39,7 +39,7 @@ enum txn_verdict txn_admit(struct session_queue *q, struct txn **t) WARN_UNUSED;
 int txn_put_by(struct txn *t) WARN_UNUSED;
 
 /** txn_move_call - @t has to wait, before its call is formed: copy its call out of its Receive if
- * leg_keeps_many() and there is memory. */
+ * leg_should_copy_out() and there is memory. */
 void txn_move_call(struct txn *t);
 
 /** txn_move_all - @leg has its full share of shared Receives: copy all calls of @s that came over
@@ -47,7 +47,7 @@ void txn_move_call(struct txn *t);
 void txn_move_all(struct session *s, const struct leg *leg);
 
 /** txn_move_reply - the requester does not take the reply of @t yet, which is not formed: copy the
- * reply out of its Receive, if leg_keeps_many() and there is memory. */
+ * reply out of its Receive, if leg_should_copy_out() and there is memory. */
 void txn_move_reply(struct txn *t);
 
 /** txn_unqueue - @t ends: give back its place among running transactions, its exposures and its

@@ -6,7 +6,7 @@
  *         as the call's chunks and segments require (the smallest size fits most calls) and is
  *         charged to the session.
  * Danger: calls without end fill the memory for transactions, or are refused while others hold it.
- * Rule:   if there is no block, the call is kept as it came (leg_keep.c), and its queue waits in
+ * Rule:   if there is no block, the call is deferred as it came (leg_defer.c), and its queue waits in
  *         line with those of other sessions, as for payload memory. No call is refused for that,
  *         not even a session's first.
  * Pinned: tests/session/test_rooms.c
@@ -31,7 +31,7 @@
 #include "base/asan.h"
 #include "proxy/txn_alloc.h"
 #include "proxy/internal.h"
-#include "proxy/leg/leg_keep.h"
+#include "proxy/leg/leg_defer.h"
 #include "proxy/txn_admit.h"
 
 enum {
@@ -114,7 +114,7 @@ struct txn *txn_take_room(struct session_queue *q, const struct rpc_msg *call)
 
 	if (q->spares && bytes <= SPARE_BYTES)
 		return take_spare(q);
-	/* The first of the calls that are kept waits in line; a call without chunks passes it. */
+	/* The first of the deferred calls waits in line; a call without chunks passes it. */
 	if (quota_is_waiting(m))
 		return txn_is_plain(call) ? take_new(m, bytes) : NULL;
 	t = take_new(m, bytes);
@@ -144,37 +144,37 @@ void txn_give_room(struct session_queue *q, struct txn *t)
 		quota_give(&q->room, t);
 }
 
-void txn_keep(struct session_queue *q, const struct leg_out *out)
+void txn_defer(struct session_queue *q, const struct leg_out *out)
 {
 	struct leg *req = session_requester(q);
-	bool aside = out->reverse ? q->aside < SESSION_ASIDE : leg_keeps_many(req);
+	bool copied = out->reverse ? q->ncopied < SESSION_COPIED_CALLS : leg_should_copy_out(req);
 
 	q->s->route->count.budget_waits++;
-	q->aside += leg_keep(req, out, &q->kept, aside);
+	q->ncopied += leg_defer(req, out, &q->deferred, copied);
 }
 
-void txn_move_kept(struct session_queue *q)
+void txn_copy_out_deferred(struct session_queue *q)
 {
-	q->aside += leg_keep_aside(session_requester(q), &q->kept);
+	q->ncopied += leg_copy_out_deferred(session_requester(q), &q->deferred);
 }
 
-bool txn_take_kept(struct session_queue *q, struct leg_out *out, struct txn **t, bool *aside)
+bool txn_take_deferred(struct session_queue *q, struct leg_out *out, struct txn **t, bool *copied)
 {
 	struct leg *req = session_requester(q);
 
-	if (list_is_empty(&q->kept) || quota_is_waiting(&q->room) ||
+	if (list_is_empty(&q->deferred) || quota_is_waiting(&q->room) ||
 	    (q == &q->s->forward && !list_is_empty(&q->waiting)))
 		return false;
-	*aside = leg_again(req, &q->kept, out);
+	*copied = leg_redecode(req, &q->deferred, out);
 	if (leg_reads_are_blocked(req, out->msg)) /* tried again when that state has ended */
 		return false;
 	*t = txn_take_room(q, out->msg);
 	if (*t)
-		leg_unkeep(req, &q->kept);
+		leg_undefer(req, &q->deferred);
 	return *t != NULL;
 }
 
-void txn_drop_kept(struct session_queue *q)
+void txn_drop_deferred(struct session_queue *q)
 {
-	leg_drop_kept(session_requester(q), &q->kept);
+	leg_drop_deferred(session_requester(q), &q->deferred);
 }

@@ -19,22 +19,22 @@ void txn_give_room(struct session_queue *q, struct txn *t);
 /** txn_give_spares - free the transaction blocks that @q caches. */
 void txn_give_spares(struct session_queue *q);
 
-/** txn_keep - append @out, a call, to the calls of @q that wait for a block; takes @out->held. */
-void txn_keep(struct session_queue *q, const struct leg_out *out);
+/** txn_defer - append @out, a call, to the calls of @q that wait for a block; takes @out->held. */
+void txn_defer(struct session_queue *q, const struct leg_out *out);
 
-/** txn_move_kept - copy the calls of @q that wait for a block out of their Receives. */
-void txn_move_kept(struct session_queue *q);
+/** txn_copy_out_deferred - copy the calls of @q that wait for a block out of their Receives. */
+void txn_copy_out_deferred(struct session_queue *q);
 
 /**
- * txn_take_kept - decode the first call of @q that waits for a block again, and give it a block, @t
- * @aside: set if the call holds no Receive
+ * txn_take_deferred - decode the first call of @q that waits for a block again, and give it a block, @t
+ * @copied: set if the call holds no Receive
  *
  * Return: false, and nothing happened, if it cannot have a block.
  */
-bool txn_take_kept(struct session_queue *q, struct leg_out *out, struct txn **t,
-		   bool *aside) WARN_UNUSED;
+bool txn_take_deferred(struct session_queue *q, struct leg_out *out, struct txn **t,
+		       bool *copied) WARN_UNUSED;
 
-/** txn_drop_kept - the session ends: drop the calls of @q that wait for a block. */
-void txn_drop_kept(struct session_queue *q);
+/** txn_drop_deferred - the session ends: drop the calls of @q that wait for a block. */
+void txn_drop_deferred(struct session_queue *q);
 
 #endif

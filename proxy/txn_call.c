@@ -112,13 +112,13 @@ static void call_again(struct session *s, struct leg *req, uint32_t xid)
 
 /* Begin the transaction of a call that arrived on @req; @t is the block for it. */
 static void txn_begin(struct session *s, struct leg *req, struct leg_out *out, struct txn *t,
-		      bool aside)
+		      bool copied)
 {
 	struct session_queue *q = session_queue(s, out->reverse);
 
 	if (txn_find(s, out->msg->xid, out->reverse)) {
 		txn_give_room(q, t);
-		q->aside -= aside;
+		q->ncopied -= copied;
 		leg_put(req, &out->held);
 		call_again(s, req, out->msg->xid);
 		return;
@@ -126,7 +126,7 @@ static void txn_begin(struct session *s, struct leg *req, struct leg_out *out, s
 	txn_init(t, s, req, out);
 	txn_late_init(t);
 	txn_told_init(t);
-	t->aside = aside;
+	t->copied = copied;
 	t->hdr_err = ERR_SHORT; /* until the header is here */
 	if (t->in.nbody > 0) {
 		t->call_body = t->in.body[0];
@@ -154,17 +154,17 @@ void txn_call(struct session *s, struct leg *req, struct leg_out *out)
 	if (t)
 		txn_begin(s, req, out, t, false);
 	else
-		txn_keep(q, out);
+		txn_defer(q, out);
 }
 
 void txn_resume(struct session_queue *q)
 {
 	struct leg_out out;
 	struct txn *t;
-	bool aside;
+	bool copied;
 
-	while (q->s->state == SESSION_OPEN && txn_take_kept(q, &out, &t, &aside))
-		txn_begin(q->s, session_requester(q), &out, t, aside);
+	while (q->s->state == SESSION_OPEN && txn_take_deferred(q, &out, &t, &copied))
+		txn_begin(q->s, session_requester(q), &out, t, copied);
 }
 
 /* The responder's device is short of resources: exposures of the call are withdrawn until the
@@ -184,7 +184,7 @@ void txn_blanked(struct txn *t)
 	int err;
 
 	t->state = TXN_CALL;
-	if (leg_keeps_many(t->req) && leg_would_wait(t->rsp, &t->in))
+	if (leg_should_copy_out(t->req) && leg_would_wait(t->rsp, &t->in))
 		txn_move_call(t);
 	err = txn_form_call(t, &e);
 	if (err < 0) {

@@ -9,7 +9,7 @@
 /** txn_call - a call arrived on @req; takes @out->held. */
 void txn_call(struct session *s, struct leg *req, struct leg_out *out);
 
-/** txn_resume - a transaction block may be free for the first calls kept in @q. */
+/** txn_resume - a transaction block may be free for the first deferred calls of @q. */
 void txn_resume(struct session_queue *q);
 
 /** txn_run - start the calls that wait in @q, in order, as memory and exposures allow. */

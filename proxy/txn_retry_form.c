@@ -36,7 +36,7 @@
  *         a message that has to come before the answer.
  * Rule:   a stream in a reassembly block or in memory of its own is always kept. A stream in a Receive is
  *         kept only while half of the leg's Receives are left and, if Receives are shared, while
- *         there are enough for all (leg_keeps_many()).
+ *         there are enough for all (leg_should_copy_out()).
  * Pinned: tests/session/test_continue.c:calls_that_may_be_refused_leave_receives
  */
 #include "base/log.h"
@@ -72,7 +72,7 @@ static bool lies_in(struct view body, const struct leg_rbuf *rb)
 
 void txn_keep_call(struct txn *t)
 {
-	bool spare = t->req->posted > t->req->nrbufs / 2 && !leg_keeps_many(t->req);
+	bool spare = t->req->posted > t->req->nrbufs / 2 && !leg_should_copy_out(t->req);
 
 	/* The responder reads the body, or data, from the Receive. */
 	t->kept = t->out.has_body_chunk || t->in.nplaced;

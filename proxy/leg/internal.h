@@ -24,7 +24,7 @@ struct leg_slot {
 /** leg_bulk - the second piece of @rb, one of the leg's own Receives; NULL: it has none. */
 static inline uint8_t *leg_bulk(const struct leg *leg, const struct leg_rbuf *rb)
 {
-	return leg->bulks && !rb->aside ? leg->bulks[rb - leg->rbufs] : NULL;
+	return leg->bulks && !rb->copied ? leg->bulks[rb - leg->rbufs] : NULL;
 }
 
 /** leg_got_answer - one of our calls no longer waits for an answer. */

@@ -23,7 +23,7 @@
 #include "proxy/leg/leg_reasm.h"
 #include "proxy/leg/leg_conn.h"
 #include "proxy/leg/leg_group.h"
-#include "proxy/leg/leg_keep.h"
+#include "proxy/leg/leg_defer.h"
 #include "proxy/leg/leg_memory.h"
 #include "proxy/leg/leg_rx.h"
 #include "proxy/leg/leg_tx.h"
@@ -389,7 +389,7 @@ unsigned leg_blocked_by(const struct leg *leg)
 	return by;
 }
 
-bool leg_keeps_many(const struct leg *leg)
+bool leg_should_copy_out(const struct leg *leg)
 {
 	const struct recvs *r = leg->recvs;
 

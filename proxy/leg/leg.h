@@ -389,11 +389,11 @@ static inline bool leg_reply_is_in_progress(const struct leg *leg, uint32_t xid)
 bool leg_reads_are_blocked(struct leg *leg, const struct rpc_msg *call);
 
 /**
- * leg_keeps_many - whether messages should be copied out of their Receives
+ * leg_should_copy_out - whether messages should be copied out of their Receives
  *
  * True if the leg holds half of its share of shared Receives, or if few are left for all legs.
  */
-bool leg_keeps_many(const struct leg *leg);
+bool leg_should_copy_out(const struct leg *leg);
 
 /** leg_ended - no more events will come: the leg is closed, or was never connected. */
 static inline bool leg_ended(const struct leg *leg)
@@ -521,7 +521,7 @@ void leg_unanswered(struct leg *leg);
  * Danger: if a server's call waited for memory as well, calls of both directions could wait for
  *         each other.
  * Rule:   a server's calls, and calls that are copied out of their shared Receives, take memory of
- *         a part for which no call waits (BUF_ASIDE). If little of that part is left, there is
+ *         a part for which no call waits (BUF_COPIED_CALL). If little of that part is left, there is
  *         none.
  * Pinned: tests/session/test_pressure.c:both_directions_complete
  *

@@ -24,7 +24,7 @@
 
 #include "proxy/leg/leg_reasm.h"
 #include "proxy/leg/internal.h"
-#include "proxy/leg/leg_keep.h"
+#include "proxy/leg/leg_defer.h"
 
 void leg_set_quotas(struct leg *leg, struct quota_group groups[QUOTA_PURPOSES])
 {
@@ -39,8 +39,8 @@ static struct quota_member *quota_of_block(struct leg *leg, const void *block)
 
 	if (zone == BUF_ZONE_REASM_START)
 		return &leg->quotas[BUF_REASM_START];
-	if (zone == BUF_ZONE_ASIDE)
-		return &leg->quotas[BUF_ASIDE];
+	if (zone == BUF_ZONE_COPIED_CALL)
+		return &leg->quotas[BUF_COPIED_CALL];
 	if (zone == BUF_ZONE_REASM_CALLS || zone == leg->quotas[BUF_REASM_CALL].group->own)
 		return &leg->quotas[BUF_REASM_CALL];
 	return &leg->quotas[BUF_REASM_REPLY];
@@ -113,7 +113,7 @@ void leg_reasm_append(struct leg *leg, struct view part)
 
 void *leg_alloc_nowait(struct leg *leg, size_t bytes)
 {
-	return take_block(leg, bytes, BUF_ASIDE);
+	return take_block(leg, bytes, BUF_COPIED_CALL);
 }
 
 /* Continue the reassembly in a block of @bytes. */
@@ -166,7 +166,7 @@ int leg_reasm_alloc_nowait(struct leg *leg)
 {
 	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
 
-	if (reasm_move_to(leg, leg->reasm_total, BUF_ASIDE))
+	if (reasm_move_to(leg, leg->reasm_total, BUF_COPIED_CALL))
 		return 0;
 	leg_report(leg, leg->reasm_xid, RPC_CALL, &system);
 	return ERR_AGAIN;

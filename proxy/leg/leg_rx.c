@@ -19,7 +19,7 @@
 #include "proxy/leg/leg_reasm.h"
 #include "proxy/leg/leg_conn.h"
 #include "proxy/leg/leg_group.h"
-#include "proxy/leg/leg_keep.h"
+#include "proxy/leg/leg_defer.h"
 #include "proxy/leg/leg_memory.h"
 #include "proxy/leg/leg_tx.h"
 #include "proxy/leg/leg_version.h"

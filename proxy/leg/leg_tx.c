@@ -7,7 +7,7 @@
 #include "proxy/leg/leg_tx.h"
 #include "proxy/leg/internal.h"
 #include "proxy/leg/leg_conn.h"
-#include "proxy/leg/leg_keep.h"
+#include "proxy/leg/leg_defer.h"
 #include "proxy/leg/leg_memory.h"
 
 static inline int post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge,

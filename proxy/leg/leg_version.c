@@ -6,7 +6,7 @@
 
 #include "proxy/leg/leg_version.h"
 #include "proxy/leg/internal.h"
-#include "proxy/leg/leg_keep.h"
+#include "proxy/leg/leg_defer.h"
 
 bool leg_speaks(const struct leg *leg, enum leg_version version)
 {

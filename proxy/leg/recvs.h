@@ -41,11 +41,11 @@ struct leg_rbuf {
 	struct recvs_chunk *chunk; /* shared: the chunk it is cut from */
 	uint32_t len;
 	uint32_t invalidated; /* our handle that its message invalidated, or 0 */
-	/* While it holds a call that is kept (leg_keep()): */
+	/* While it holds a deferred call (leg_defer()): */
 	void *reasm; /* body of a continued call */
 	uint32_t reasm_len;
 	/* This is not a Receive but a copy of one, in a block of the arena that begins here. */
-	bool aside;
+	bool copied;
 	uint16_t look; /* shared: .look of the pool when its message came */
 };
 

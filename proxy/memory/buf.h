@@ -49,7 +49,7 @@ enum buf_purpose {
 	BUF_REASM_CALL,
 	/* Purposes with zones of their own; in an arena without parts, as BUF_TRANSACTION: */
 	BUF_REASM_START, /* the first octets of a continued message */
-	BUF_ASIDE,	 /* messages that must not wait for memory */
+	BUF_COPIED_CALL, /* messages that must not wait for memory */
 	BUF_FORWARD,	 /* transaction blocks of a client's RPCs */
 	BUF_REVERSE,	 /* transaction blocks of a server's RPCs */
 	BUF_FIXED,	 /* memory for the life of a connection */
@@ -61,7 +61,7 @@ enum buf_purpose {
 enum buf_zone {
 	BUF_ZONE_ORDINARY,
 	BUF_ZONE_FIXED,
-	BUF_ZONE_ASIDE,
+	BUF_ZONE_COPIED_CALL,
 	BUF_ZONE_REASM_START,
 	BUF_ZONE_FORWARD,
 	BUF_ZONE_REVERSE,

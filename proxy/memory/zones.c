@@ -185,7 +185,7 @@ static void part_ordinary(struct buf_arena *a, size_t end)
 	set_own(a, OWN_TRANSACTIONS, &at, own);
 	part_kept(a, &at, kept);
 	set_zone(a, BUF_ZONE_REASM_START, &at, begun);
-	set_zone(a, BUF_ZONE_ASIDE, &at, end - at);
+	set_zone(a, BUF_ZONE_COPIED_CALL, &at, end - at);
 }
 
 /* Divides one half of the reserve: half of it goes to the routes' own zones, if the other half
@@ -274,7 +274,7 @@ enum buf_zone buf_zone_for(enum buf_purpose purpose)
 		[BUF_REASM_REPLY] = BUF_ZONE_REASM_REPLIES,
 		[BUF_REASM_CALL] = BUF_ZONE_REASM_CALLS,
 		[BUF_REASM_START] = BUF_ZONE_REASM_START,
-		[BUF_ASIDE] = BUF_ZONE_ASIDE,
+		[BUF_COPIED_CALL] = BUF_ZONE_COPIED_CALL,
 		[BUF_FORWARD] = BUF_ZONE_FORWARD,
 		[BUF_REVERSE] = BUF_ZONE_REVERSE,
 		[BUF_FIXED] = BUF_ZONE_FIXED,

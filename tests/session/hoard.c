@@ -21,7 +21,7 @@ void hoard_for_copies(struct hoard *h, struct buf_arena *arena)
 {
 	h->arena = arena;
 	while (h->nblocks < HOARD_MOST &&
-	       (h->blocks[h->nblocks] = buf_alloc(arena, 4096, BUF_ASIDE)))
+	       (h->blocks[h->nblocks] = buf_alloc(arena, 4096, BUF_COPIED_CALL)))
 		h->nblocks++;
 }
 

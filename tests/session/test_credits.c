@@ -231,7 +231,7 @@ static void more_reverse_calls_than_can_be_kept(void **state)
 	(void)state;
 	begin_narrow(2, 2, 16);
 	client->holds = true;
-	for (unsigned i = 0; i < SESSION_ASIDE + 40; i++) {
+	for (unsigned i = 0; i < SESSION_COPIED_CALLS + 40; i++) {
 		if (!peer_call(server, &plain)) {
 			/* The server has places for 96 calls: it goes on without the answers. */
 			peer_forget(server);
@@ -239,8 +239,8 @@ static void more_reverse_calls_than_can_be_kept(void **state)
 		}
 		world_run(&w, NSEC_PER_MS);
 	}
-	assert_int_equal(session()->reverse.aside, SESSION_ASIDE);
-	assert_int_equal(session()->ntxns, SESSION_ASIDE + 1);
+	assert_int_equal(session()->reverse.ncopied, SESSION_COPIED_CALLS);
+	assert_int_equal(session()->ntxns, SESSION_COPIED_CALLS + 1);
 	assert_int_equal(server->errors, 39);
 	assert_int_equal(server->last_error.code, RPC_ERROR_SYSTEM);
 	peer_call(client, &plain);

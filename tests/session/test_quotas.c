@@ -301,7 +301,7 @@ static struct hoard hoard;
 
 /* However many servers' calls were copied out of their Receives, a client that connects then finds all memory that
  * its admission counts on. */
-static void calls_set_aside_leave_connections_theirs(void **state)
+static void calls_copied_out_leave_connections_theirs(void **state)
 {
 	struct setup s = little(1, 1);
 
@@ -326,7 +326,7 @@ int main(void)
 		cmocka_unit_test(a_promise_takes_no_memory),
 		cmocka_unit_test(a_compound_takes_what_its_operations_can_need),
 		cmocka_unit_test(a_version_1_threshold_goes_along),
-		cmocka_unit_test(calls_set_aside_leave_connections_theirs),
+		cmocka_unit_test(calls_copied_out_leave_connections_theirs),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);

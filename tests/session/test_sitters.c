@@ -189,7 +189,7 @@ static void progress_of_others_does_not_hide_stuck_sessions(void **state)
 	(void)state;
 	begin(true);
 	others_go_on();
-	hoard_for_copies(&hoard, &w.proxy->arena); /* or calls would be set aside there */
+	hoard_for_copies(&hoard, &w.proxy->arena); /* or calls would be copied out there */
 	calls(0, most_of_the_pool());
 	assert_true(recvs_tight(pool()));
 	for (unsigned i = 0; i < 45; i++)
@@ -293,7 +293,7 @@ static void a_session_that_waits_for_its_server_stays(void **state)
 	end();
 }
 
-/* Where it is not all of them that are short, but one client's own part: its calls are set aside. */
+/* Where it is not all of them that are short, but one client's own part: its calls are copied out. */
 static void a_client_that_holds_its_part_continues(void **state)
 {
 	(void)state;

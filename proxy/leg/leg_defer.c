@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Operation: a call that its user cannot take yet is kept as it came, in its Receive or in a copy
+/* Operation: a call that its user cannot take yet is deferred: it stays as it came, in its Receive or in a copy
  * of it, and decoded again when its turn comes. So a waiting call takes no memory but its own
  * octets, and messages behind it, such as replies, are processed. A continued call also keeps its
  * reassembled body. */
 #include <string.h>
 
-#include "proxy/leg/leg_keep.h"
+#include "proxy/leg/leg_defer.h"
 #include "proxy/leg/internal.h"
 #include "proxy/leg/leg_reasm.h"
 #include "proxy/leg/leg_conn.h"
 
 /* Copy @rb. Return: the copy, which replaces the Receive; or @rb itself if there is no memory. */
-static struct leg_rbuf *keep_aside(struct leg *leg, struct leg_rbuf *rb, bool is_gathered)
+static struct leg_rbuf *copy_out(struct leg *leg, struct leg_rbuf *rb, bool is_gathered)
 {
 	struct leg_rbuf *copy = NULL;
 
@@ -25,28 +25,28 @@ static struct leg_rbuf *keep_aside(struct leg *leg, struct leg_rbuf *rb, bool is
 				  .len = rb->len,
 				  .reasm = rb->reasm,
 				  .reasm_len = rb->reasm_len,
-				  .aside = true};
+				  .copied = true};
 	memcpy(copy->data, rb->data, rb->len);
 	rb->reasm = NULL;
 	leg_post_recv(leg, rb);
 	return copy;
 }
 
-bool leg_keep(struct leg *leg, const struct leg_out *out, struct list *queue, bool aside)
+bool leg_defer(struct leg *leg, const struct leg_out *out, struct list *queue, bool want_copy)
 {
 	struct leg_rbuf *rb = out->held.rbuf;
 
-	if (aside)
-		rb = keep_aside(leg, rb, leg->msg->gathered);
+	if (want_copy)
+		rb = copy_out(leg, rb, leg->msg->gathered);
 	rb->reasm = out->held.reasm;
 	rb->reasm_len = rb->reasm ? (uint32_t)out->msg->body[0].len : 0;
 	if (out->msg->gathered)
 		rb->reasm_len = out->msg->gathered;
 	list_add_tail(queue, &rb->link);
-	return rb->aside;
+	return rb->copied;
 }
 
-unsigned leg_keep_aside(struct leg *leg, struct list *queue)
+unsigned leg_copy_out_deferred(struct leg *leg, struct list *queue)
 {
 	unsigned n = 0;
 
@@ -54,24 +54,24 @@ unsigned leg_keep_aside(struct leg *leg, struct list *queue)
 	{
 		struct leg_rbuf *rb = container_of(it, struct leg_rbuf, link), *copy;
 
-		if (rb->aside)
+		if (rb->copied)
 			continue;
 		list_del(it);
-		copy = keep_aside(leg, rb, rb->reasm_len && !rb->reasm);
+		copy = copy_out(leg, rb, rb->reasm_len && !rb->reasm);
 		list_add_tail(tmp, &copy->link);
-		n += copy->aside;
+		n += copy->copied;
 	}
 	return n;
 }
 
-static struct leg_rbuf *kept_first(const struct list *queue)
+static struct leg_rbuf *first_deferred(const struct list *queue)
 {
 	return list_first(queue, struct leg_rbuf, link);
 }
 
-bool leg_again(struct leg *leg, const struct list *queue, struct leg_out *out)
+bool leg_redecode(struct leg *leg, const struct list *queue, struct leg_out *out)
 {
-	struct leg_rbuf *rb = kept_first(queue);
+	struct leg_rbuf *rb = first_deferred(queue);
 
 	*out = (struct leg_out){.kind = LEG_OUT_MSG,
 				.msg = leg->msg,
@@ -82,7 +82,7 @@ bool leg_again(struct leg *leg, const struct list *queue, struct leg_out *out)
 		leg->msg->body[0] = view_of(rb->reasm, rb->reasm_len);
 		leg->msg->nbody = 1;
 	}
-	if (!rb->aside)
+	if (!rb->copied)
 		return false;
 	out->held.rbuf = NULL;
 	if (!rb->reasm)
@@ -90,10 +90,10 @@ bool leg_again(struct leg *leg, const struct list *queue, struct leg_out *out)
 	return true;
 }
 
-void leg_unkeep(struct leg *leg, struct list *queue)
+void leg_undefer(struct leg *leg, struct list *queue)
 {
-	struct leg_rbuf *rb = kept_first(queue);
-	bool is_copy_left = rb->aside && rb->reasm;
+	struct leg_rbuf *rb = first_deferred(queue);
+	bool is_copy_left = rb->copied && rb->reasm;
 
 	list_del(&rb->link);
 	rb->reasm = NULL;
@@ -101,12 +101,12 @@ void leg_unkeep(struct leg *leg, struct list *queue)
 		leg_give_block(leg, rb);
 }
 
-void leg_drop_kept(struct leg *leg, struct list *queue)
+void leg_drop_deferred(struct leg *leg, struct list *queue)
 {
 	while (!list_is_empty(queue)) {
-		struct leg_rbuf *rb = kept_first(queue);
-		struct leg_held held = {rb->aside ? NULL : rb, rb->reasm};
-		void *copy = rb->aside ? rb : NULL;
+		struct leg_rbuf *rb = first_deferred(queue);
+		struct leg_held held = {rb->copied ? NULL : rb, rb->reasm};
+		void *copy = rb->copied ? rb : NULL;
 
 		list_del(&rb->link);
 		rb->reasm = NULL;
