@@ -18,7 +18,7 @@ enum {
 	BUDGET_STEP = 16 * 1024 * 1024,
 	BUDGET_FIXED = 2, /* one of so many parts of the rest is for connections */
 	/* one of so many parts of the memory for RPCs is for their state, the others for payload */
-	BUDGET_KEPT = 8,
+	BUDGET_TXN_STATE = 8,
 	BUDGET_SHARES = 4,   /* number of RPCs of the largest size that fit the rest */
 	BUDGET_PAYLOADS = 2, /* blocks of max_payload that an RPC needs: call and reply */
 	/* octets that a continued message may hold before most of it came */

@@ -325,7 +325,7 @@ static void probe(struct route_state *rs, uint32_t slot)
 	list_add_tail(&rs->probes, &pr->link);
 	servers_probe_begin(rs->servers, slot, &pr->to);
 	leg_init(&pr->leg, RPC_INITIATOR);
-	pr->call = buf_alloc(&p->arena, PROBE_CALL, BUF_FIXED);
+	pr->call = buf_alloc(&p->arena, PROBE_CALL, BUF_CONN);
 	if (!pr->call || probe_connect(pr) < 0)
 		probe_free(pr);
 	else

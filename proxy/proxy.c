@@ -56,7 +56,7 @@ static int register_arena(struct proxy *p)
 /* Share Receives, large enough for every leg, on each fabric that can. */
 static int share_receives(struct proxy *p)
 {
-	size_t fixed = buf_zone_bytes(&p->arena, BUF_ZONE_FIXED);
+	size_t fixed = buf_zone_bytes(&p->arena, BUF_ZONE_CONN);
 	/* The share of each fabric; tests have no fabric. */
 	size_t share = p->cfg.nfabrics ? fixed / BUDGET_SHARED / p->cfg.nfabrics : 0;
 	uint32_t bytes = BUDGET_LEAST_RECEIVE;
@@ -147,7 +147,7 @@ static int part_arena(struct proxy *p)
 /* The limit of sessions: as configured, or as many as memory could ever hold. */
 static unsigned most_sessions(const struct proxy *p)
 {
-	size_t most = buf_zone_bytes(&p->arena, BUF_ZONE_FIXED) / sizeof(struct session);
+	size_t most = buf_zone_bytes(&p->arena, BUF_ZONE_CONN) / sizeof(struct session);
 
 	if (p->cfg.max_sessions)
 		return p->cfg.max_sessions;
@@ -324,7 +324,7 @@ static void proxy_resume(struct quota_member *m, enum buf_purpose purpose)
 		session_resume(container_of(m, struct session_queue, quota), false);
 		return;
 	}
-	if (purpose == BUF_FORWARD || purpose == BUF_REVERSE) {
+	if (purpose == BUF_TXN_FORWARD || purpose == BUF_TXN_REVERSE) {
 		session_resume(container_of(m, struct session_queue, room), true);
 		return;
 	}
@@ -336,8 +336,8 @@ static void proxy_resume(struct quota_member *m, enum buf_purpose purpose)
 /* Replies first, because they free what others wait for. */
 static void resume_waiters(struct proxy *p)
 {
-	static const enum buf_purpose each[] = {BUF_REASM_REPLY, BUF_REASM_CALL, BUF_REASM_START,
-						BUF_TRANSACTION, BUF_REVERSE,	 BUF_FORWARD};
+	static const enum buf_purpose each[] = {BUF_REASM_REPLY, BUF_REASM_CALL,  BUF_REASM_START,
+						BUF_TRANSACTION, BUF_TXN_REVERSE, BUF_TXN_FORWARD};
 	struct quota_member *m;
 
 	for (unsigned i = 0; i < sizeof(each) / sizeof(each[0]); i++)

@@ -89,7 +89,7 @@ unsigned session_auth_sides(const struct proxy_route *route)
 
 int session_auth_open(struct route_state *rs, unsigned sides)
 {
-	size_t share = buf_zone_bytes(&rs->proxy->arena, BUF_ZONE_FIXED) / BUDGET_HANDSHAKES;
+	size_t share = buf_zone_bytes(&rs->proxy->arena, BUF_ZONE_CONN) / BUDGET_HANDSHAKES;
 	int err;
 
 	if (sides > 0)

@@ -314,7 +314,8 @@ static nsec_t unanswered_since(const struct session *s, enum buf_purpose purpose
 
 	for (const struct list *it = s->txns.next; it != &s->txns; it = it->next) {
 		const struct txn *t = container_of(it, struct txn, link);
-		bool is_of = purpose == BUF_TRANSACTION || t->reverse == (purpose == BUF_REVERSE);
+		bool is_of =
+			purpose == BUF_TRANSACTION || t->reverse == (purpose == BUF_TXN_REVERSE);
 
 		if (is_of && t->pulled && (t->state == TXN_CALL || t->state == TXN_WAIT))
 			since = nsec_min(since, t->pulled);
@@ -330,8 +331,8 @@ static unsigned members(struct session *s, enum buf_purpose purpose, struct quot
 	if (purpose == BUF_TRANSACTION) {
 		m[0] = &s->forward.quota;
 		m[1] = &s->reverse.quota;
-	} else if (purpose == BUF_FORWARD || purpose == BUF_REVERSE) {
-		m[0] = purpose == BUF_FORWARD ? &s->forward.room : &s->reverse.room;
+	} else if (purpose == BUF_TXN_FORWARD || purpose == BUF_TXN_REVERSE) {
+		m[0] = purpose == BUF_TXN_FORWARD ? &s->forward.room : &s->reverse.room;
 		return 1;
 	}
 	return 2;

@@ -99,7 +99,7 @@ static size_t fixed_bytes(const struct route_state *listener, const struct fabri
  * that the configuration allows: one session of each route. */
 static size_t fixed_limit(const struct proxy *p, unsigned nsessions)
 {
-	return nsessions < p->nroutes ? buf_zone_bytes(&p->arena, BUF_ZONE_FIXED) : p->fixed_limit;
+	return nsessions < p->nroutes ? buf_zone_bytes(&p->arena, BUF_ZONE_CONN) : p->fixed_limit;
 }
 
 static void on_setup(struct timer *timer, nsec_t now)
@@ -137,7 +137,7 @@ static size_t pooled_bytes(const struct proxy *p)
 size_t session_excess(const struct proxy *p)
 {
 	size_t pooled = pooled_bytes(p), held = p->fixed_bytes + pooled;
-	size_t limit = p->nsessions <= p->nroutes ? buf_zone_bytes(&p->arena, BUF_ZONE_FIXED)
+	size_t limit = p->nsessions <= p->nroutes ? buf_zone_bytes(&p->arena, BUF_ZONE_CONN)
 						  : p->fixed_limit;
 
 	if (held <= limit)

@@ -107,7 +107,7 @@ static struct route_state *choose(const struct session *s)
 /* Version 2 grants messages, not calls, so the limit of calls is the gateway's own. */
 static void open_queue(struct session *s, struct session_queue *q, uint32_t a, uint32_t b)
 {
-	enum buf_purpose room = q == &s->forward ? BUF_FORWARD : BUF_REVERSE;
+	enum buf_purpose room = q == &s->forward ? BUF_TXN_FORWARD : BUF_TXN_REVERSE;
 
 	quota_member_init(&q->quota, &s->route->groups[BUF_TRANSACTION]);
 	quota_member_init(&q->room, &s->route->groups[room]);

@@ -24,8 +24,8 @@ const char *look_use_name(enum buf_purpose purpose)
 	static const char *const names[BUF_PURPOSES] = {
 		[BUF_TRANSACTION] = "payload",	      [BUF_REASM_REPLY] = "replies_assembled",
 		[BUF_REASM_CALL] = "calls_assembled", [BUF_REASM_START] = "messages_begun",
-		[BUF_COPIED_CALL] = "set_aside",      [BUF_FORWARD] = "calls",
-		[BUF_REVERSE] = "reverse_calls",      [BUF_FIXED] = "connections",
+		[BUF_COPIED_CALL] = "set_aside",      [BUF_TXN_FORWARD] = "calls",
+		[BUF_TXN_REVERSE] = "reverse_calls",  [BUF_CONN] = "connections",
 	};
 
 	return names[purpose];

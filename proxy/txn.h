@@ -133,9 +133,9 @@ struct txn {
 	uint64_t mark;
 
 	/* txn_retry_form.c */
-	unsigned avoid; /* bit mask of TXN_AVOID_... */
-	bool refused;	/* the call's form was refused before all of it was sent */
-	bool kept;	/* the call's payload stream is still here */
+	unsigned avoid;	  /* bit mask of TXN_AVOID_... */
+	bool refused;	  /* the call's form was refused before all of it was sent */
+	bool stream_kept; /* the call's payload stream is still here */
 
 	/* txn_form.c */
 	struct plan_call plan; /* the plan made when the call came */

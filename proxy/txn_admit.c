@@ -191,7 +191,7 @@ void txn_move_all(struct session *s, const struct leg *leg)
 		    (t->state == TXN_WAITING || t->state == TXN_PULL))
 			(void)copy_out(t);
 		else if (t->req == leg && t->state == TXN_WAIT)
-			txn_keep_no_longer(t);
+			txn_give_back_stream(t);
 	}
 	if (leg == &s->client)
 		txn_copy_out_deferred(&s->forward);

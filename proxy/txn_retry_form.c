@@ -70,34 +70,34 @@ static bool lies_in(struct view body, const struct leg_rbuf *rb)
 	return rb && body.data >= rb->data && body.data < rb->data + rb->len;
 }
 
-void txn_keep_call(struct txn *t)
+void txn_keep_stream(struct txn *t)
 {
 	bool spare = t->req->posted > t->req->nrbufs / 2 && !leg_should_copy_out(t->req);
 
 	/* The responder reads the body, or data, from the Receive. */
-	t->kept = t->out.has_body_chunk || t->in.nplaced;
-	if (t->kept)
+	t->stream_kept = t->out.has_body_chunk || t->in.nplaced;
+	if (t->stream_kept)
 		return;
 	if (t->body.owned) {
-		t->kept = true;
+		t->stream_kept = true;
 		leg_put(t->req, &t->call_held);
 	} else if ((!t->rsp->t->ops->traits->refuses_forms && !is_extended(t)) || is_proved(t)) {
 		leg_put(t->req, &t->call_held);
 	} else if (!lies_in(t->call_body, t->call_held.rbuf)) {
-		t->kept = true;
+		t->stream_kept = true;
 		leg_move(t->req, &t->call_held, NULL);
 	} else if (spare) {
-		t->kept = true;
+		t->stream_kept = true;
 	} else {
 		leg_put(t->req, &t->call_held);
 	}
 }
 
-void txn_keep_no_longer(struct txn *t)
+void txn_give_back_stream(struct txn *t)
 {
 	if (t->out.has_body_chunk || t->in.nplaced || !lies_in(t->call_body, t->call_held.rbuf))
 		return;
-	t->kept = false;
+	t->stream_kept = false;
 	leg_put(t->req, &t->call_held);
 }
 
@@ -151,7 +151,7 @@ bool txn_avoid(struct txn *t, enum rpc_error_code code)
 	if ((!t->rsp->t->ops->traits->refuses_forms && way != TXN_AVOID_PLACED) || !way ||
 	    (t->avoid & way))
 		return false;
-	if (!t->kept && !t->call_pending)
+	if (!t->stream_kept && !t->call_pending)
 		return false;
 	t->avoid |= way;
 	return true;

@@ -6,12 +6,12 @@
 
 /** txn_retry_form - forms that a responder of version 2 refuses */
 
-/** txn_keep_call - the call was sent: keep its payload stream as long as its form may be refused. */
-void txn_keep_call(struct txn *t);
+/** txn_keep_stream - the call was sent: keep its payload stream as long as its form may be refused. */
+void txn_keep_stream(struct txn *t);
 
-/** txn_keep_no_longer - other connections need Receives: stop keeping the payload stream if it
+/** txn_give_back_stream - other connections need Receives: stop keeping the payload stream if it
  * lies in one. */
-void txn_keep_no_longer(struct txn *t);
+void txn_give_back_stream(struct txn *t);
 
 /**
  * txn_avoid - the form of @t was refused with @code (INVAL_CONT also if credits do not cover it)

@@ -23,7 +23,7 @@ static void step_call_not_sent(struct txn *t, int status)
 		return;
 	/* Credits that were there when the call was formed are gone, or the form was impossible
 	 * after all. */
-	t->kept = true;
+	t->stream_kept = true;
 	if (status == ERR_TOOBIG && t->s->state == SESSION_OPEN &&
 	    txn_avoid(t, RPC_ERROR_INVAL_CONT))
 		txn_go_again(t);
@@ -59,7 +59,7 @@ static void step_call_sent(struct txn *t, int status)
 	t->state = TXN_WAIT;
 	t->at[TAP_SENT] = t->s->proxy->now;
 	step_count_joined(t);
-	txn_keep_call(t);
+	txn_keep_stream(t);
 	if (t->replied && t->s->state == SESSION_OPEN)
 		txn_fence_then_reply(t);
 }

@@ -44,7 +44,7 @@ static int cut_blocks(struct leg *leg, uint32_t n, uint32_t size,
 		bool is_first = i % per_block == 0;
 
 		if (is_first) {
-			block = buf_alloc(leg->arena, BUDGET_BLOCK, BUF_FIXED);
+			block = buf_alloc(leg->arena, BUDGET_BLOCK, BUF_CONN);
 			if (!block)
 				return ERR_AGAIN;
 		}
@@ -98,7 +98,7 @@ size_t leg_fixed_bytes(const struct leg_config *cfg, const struct fabric *fabric
 static int take_shared_memory(struct leg *leg)
 {
 	uint32_t bytes = leg->cfg->inline_bytes;
-	uint8_t *block = buf_alloc(leg->arena, budget_sharing_leg(bytes), BUF_FIXED);
+	uint8_t *block = buf_alloc(leg->arena, budget_sharing_leg(bytes), BUF_CONN);
 
 	if (!block)
 		return ERR_AGAIN;
@@ -116,7 +116,7 @@ static int take_bulks(struct leg *leg)
 	if (!leg->bulks)
 		return ERR_NOMEM;
 	for (uint32_t i = 0; i < leg->nrbufs; i++) {
-		leg->bulks[i] = buf_alloc(leg->arena, leg->cfg->bulk_bytes, BUF_FIXED);
+		leg->bulks[i] = buf_alloc(leg->arena, leg->cfg->bulk_bytes, BUF_CONN);
 		if (!leg->bulks[i])
 			return ERR_AGAIN;
 	}

@@ -115,14 +115,14 @@ static void forget_recent(struct recvs *r)
 /* There are records for the pool's share of the memory only, and sessions leave that share free. */
 static bool may_grow(const struct recvs *r)
 {
-	return !list_is_empty(&r->unused) && buf_available(r->arena, BUF_FIXED) >= BUDGET_BLOCK;
+	return !list_is_empty(&r->unused) && buf_available(r->arena, BUF_CONN) >= BUDGET_BLOCK;
 }
 
 static void recvs_grow(struct recvs *r)
 {
 	uint32_t n = per_chunk(r);
 	struct recvs_chunk *chunk;
-	uint8_t *block = may_grow(r) ? buf_alloc(r->arena, BUDGET_BLOCK, BUF_FIXED) : NULL;
+	uint8_t *block = may_grow(r) ? buf_alloc(r->arena, BUDGET_BLOCK, BUF_CONN) : NULL;
 
 	if (!block)
 		return;

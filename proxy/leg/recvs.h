@@ -13,7 +13,7 @@
  * grows with the load and not with the number of connections
  *
  * The fabric says how many it wants posted. Their memory is taken from the connections' part of the
- * arena (BUF_FIXED), in blocks of BUDGET_BLOCK as the load comes, and given back when it has gone.
+ * arena (BUF_CONN), in blocks of BUDGET_BLOCK as the load comes, and given back when it has gone.
  * A leg that needs more header buffers for Sends than it has borrows a Receive.
  *
  * State:  the credits that legs granted to their peers exceed the Receives there are.

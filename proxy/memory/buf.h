@@ -50,9 +50,9 @@ enum buf_purpose {
 	/* Purposes with zones of their own; in an arena without parts, as BUF_TRANSACTION: */
 	BUF_REASM_START, /* the first octets of a continued message */
 	BUF_COPIED_CALL, /* messages that must not wait for memory */
-	BUF_FORWARD,	 /* transaction blocks of a client's RPCs */
-	BUF_REVERSE,	 /* transaction blocks of a server's RPCs */
-	BUF_FIXED,	 /* memory for the life of a connection */
+	BUF_TXN_FORWARD, /* transaction blocks of a client's RPCs */
+	BUF_TXN_REVERSE, /* transaction blocks of a server's RPCs */
+	BUF_CONN,	 /* memory for the life of a connection */
 	BUF_PURPOSES,
 };
 
@@ -60,11 +60,11 @@ enum buf_purpose {
  * follow: buf_own_zone(). */
 enum buf_zone {
 	BUF_ZONE_ORDINARY,
-	BUF_ZONE_FIXED,
+	BUF_ZONE_CONN,
 	BUF_ZONE_COPIED_CALL,
 	BUF_ZONE_REASM_START,
-	BUF_ZONE_FORWARD,
-	BUF_ZONE_REVERSE,
+	BUF_ZONE_TXN_FORWARD,
+	BUF_ZONE_TXN_REVERSE,
 	BUF_ZONE_REASM_CALLS,
 	BUF_ZONE_REASM_REPLIES,
 	BUF_ZONES
@@ -134,7 +134,7 @@ int buf_arena_init(struct buf_arena *a, size_t bytes) WARN_UNUSED;
 
 /**
  * buf_arena_part - divide a gateway's arena; call it right after buf_arena_init()
- * @fixed: octets (a multiple of 4 KiB) outside the reserve for BUF_FIXED alone, so that long-lived
+ * @fixed: octets (a multiple of 4 KiB) outside the reserve for BUF_CONN alone, so that long-lived
  *         blocks never split the range of short-lived ones
  * @parts: number of routes. Each gets zones of its own: of the memory for transactions, of that for
  *         clients' transaction blocks, and, if the reserve is large, of both its parts. At most

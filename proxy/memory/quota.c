@@ -132,9 +132,9 @@ static size_t all_of(const struct quota_group *g)
 
 static size_t little(const struct quota_group *g)
 {
-	size_t most = g->pool->purpose == BUF_TRANSACTION ? QUOTA_LITTLE
-		      : g->pool->purpose == BUF_FORWARD	  ? QUOTA_LITTLE_PLACES
-							  : 0;
+	size_t most = g->pool->purpose == BUF_TRANSACTION   ? QUOTA_LITTLE
+		      : g->pool->purpose == BUF_TXN_FORWARD ? QUOTA_LITTLE_PLACES
+							    : 0;
 
 	return most < g->all / QUOTA_LITTLE_PART ? most : g->all / QUOTA_LITTLE_PART;
 }

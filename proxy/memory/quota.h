@@ -17,7 +17,7 @@
  */
 
 enum {
-	QUOTA_PURPOSES = BUF_FIXED, /* the purposes before BUF_FIXED */
+	QUOTA_PURPOSES = BUF_CONN, /* the purposes before BUF_CONN */
 	/* Waiting members of one purpose that are looked at in one turn. */
 	QUOTA_LOOKS = 64,
 	QUOTA_TRY = 8, /* looks that one member counts for if it is chosen to try */

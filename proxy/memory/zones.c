@@ -147,15 +147,15 @@ static size_t lesser_of(size_t a, size_t b)
 /* Divides the memory for transaction blocks: a quarter is for servers' RPCs, for which no
  * client's RPC waits. The rest is for clients' RPCs, and half of that is divided among the routes
  * if each part holds a few. */
-static void part_kept(struct buf_arena *a, size_t *at, size_t bytes)
+static void part_txn_state(struct buf_arena *a, size_t *at, size_t bytes)
 {
 	size_t reverse = bytes / 4, own = even_part((bytes - reverse) / 2, a->parts);
 
 	if (own < BUDGET_BLOCK)
 		own = 0;
-	set_zone(a, BUF_ZONE_FORWARD, at, bytes - reverse - own * a->parts);
+	set_zone(a, BUF_ZONE_TXN_FORWARD, at, bytes - reverse - own * a->parts);
 	set_own(a, OWN_FORWARD, at, own);
-	set_zone(a, BUF_ZONE_REVERSE, at, reverse);
+	set_zone(a, BUF_ZONE_TXN_REVERSE, at, reverse);
 }
 
 /* Divides the range up to @end. More than half is common to all transactions, so that the largest
@@ -163,9 +163,9 @@ static void part_kept(struct buf_arena *a, size_t *at, size_t bytes)
  * octets of continued messages, and calls that must not wait. */
 static void part_ordinary(struct buf_arena *a, size_t end)
 {
-	size_t begun = lesser_of(end / 16 / BUDGET_BLOCK * BUDGET_BLOCK, BUF_MAX_BLOCK);
-	size_t kept = end / BUDGET_KEPT / BUDGET_BLOCK * BUDGET_BLOCK;
-	size_t beside = begun + kept + lesser_of(end / 8, 2 * (size_t)BUF_MAX_BLOCK);
+	size_t start = lesser_of(end / 16 / BUDGET_BLOCK * BUDGET_BLOCK, BUF_MAX_BLOCK);
+	size_t state = end / BUDGET_TXN_STATE / BUDGET_BLOCK * BUDGET_BLOCK;
+	size_t beside = start + state + lesser_of(end / 8, 2 * (size_t)BUF_MAX_BLOCK);
 	size_t own = even_part(end / 2 - beside, a->parts), common = end, at = 0;
 
 	for (; own >= BUF_MIN_BLOCK; own -= own > BUF_MAX_BLOCK ? BUF_MAX_BLOCK : own / 2) {
@@ -183,8 +183,8 @@ static void part_ordinary(struct buf_arena *a, size_t end)
 	}
 	set_zone(a, BUF_ZONE_ORDINARY, &at, common);
 	set_own(a, OWN_TRANSACTIONS, &at, own);
-	part_kept(a, &at, kept);
-	set_zone(a, BUF_ZONE_REASM_START, &at, begun);
+	part_txn_state(a, &at, state);
+	set_zone(a, BUF_ZONE_REASM_START, &at, start);
 	set_zone(a, BUF_ZONE_COPIED_CALL, &at, end - at);
 }
 
@@ -216,7 +216,7 @@ int buf_arena_part(struct buf_arena *a, size_t fixed, unsigned parts)
 	a->parts = parts;
 	empty_zones(a);
 	part_ordinary(a, at);
-	set_zone(a, BUF_ZONE_FIXED, &at, fixed);
+	set_zone(a, BUF_ZONE_CONN, &at, fixed);
 	if (a->reserve >= 2 * (size_t)BUF_MAX_BLOCK)
 		calls = calls / BUF_MAX_BLOCK * BUF_MAX_BLOCK;
 	part_reserve(a, OWN_CALLS, &at, calls);
@@ -256,7 +256,7 @@ unsigned buf_own_zone(const struct buf_arena *a, enum buf_purpose purpose, unsig
 
 	static const int kinds[BUF_PURPOSES] = {
 		[BUF_TRANSACTION] = OWN_TRANSACTIONS + 1,
-		[BUF_FORWARD] = OWN_FORWARD + 1,
+		[BUF_TXN_FORWARD] = OWN_FORWARD + 1,
 		[BUF_REASM_CALL] = OWN_CALLS + 1,
 		[BUF_REASM_REPLY] = OWN_REPLIES + 1,
 	};
@@ -275,9 +275,9 @@ enum buf_zone buf_zone_for(enum buf_purpose purpose)
 		[BUF_REASM_CALL] = BUF_ZONE_REASM_CALLS,
 		[BUF_REASM_START] = BUF_ZONE_REASM_START,
 		[BUF_COPIED_CALL] = BUF_ZONE_COPIED_CALL,
-		[BUF_FORWARD] = BUF_ZONE_FORWARD,
-		[BUF_REVERSE] = BUF_ZONE_REVERSE,
-		[BUF_FIXED] = BUF_ZONE_FIXED,
+		[BUF_TXN_FORWARD] = BUF_ZONE_TXN_FORWARD,
+		[BUF_TXN_REVERSE] = BUF_ZONE_TXN_REVERSE,
+		[BUF_CONN] = BUF_ZONE_CONN,
 	};
 
 	return zones[purpose];

@@ -55,7 +55,7 @@ static void check_room(struct buf_arena *a, const struct gateway *gw, uint32_t m
 		fixed += leg_fixed_bytes(&gw->routes[i].client, &own, 64) +
 			 leg_fixed_bytes(&gw->routes[i].server, &own, 64);
 	for (size_t got = 0; got < fixed; got += LEG_BLOCK)
-		assert_non_null(blocks[n++] = buf_alloc(a, LEG_BLOCK, BUF_FIXED));
+		assert_non_null(blocks[n++] = buf_alloc(a, LEG_BLOCK, BUF_CONN));
 	/* The most memory of one transaction: see try_start(). */
 	assert_true(2 * buf_round(max_payload) <= (a->bytes - a->reserve) / 4);
 	for (unsigned i = 0; i < 2; i++)

@@ -345,7 +345,7 @@ static void parts_keep_to_themselves(void **state)
 		rest = a.bytes - a.reserve;
 		assert_int_equal(buf_arena_part(&a, rest / 2, each[i].parts), 0);
 		assert_true(buf_available(&a, BUF_TRANSACTION) >= rest / 4);
-		assert_int_equal(buf_available(&a, BUF_FIXED), rest / 2);
+		assert_int_equal(buf_available(&a, BUF_CONN), rest / 2);
 		assert_true(buf_available(&a, BUF_REASM_CALL) >=
 			    (a.reserve < 32 * MIB ? 8 : 16) * MIB);
 		for (unsigned zone = 0; zone < a.nzones; zone++) {

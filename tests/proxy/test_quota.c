@@ -188,8 +188,8 @@ static void a_passed_over_waiter_is_tried(bool before)
 	struct rng r = {13};
 	size_t third;
 
-	scene_new(256 * MIB, BUF_REVERSE, 4);
-	third = buf_zone_free(&s.arena, BUF_ZONE_REVERSE) / 3;
+	scene_new(256 * MIB, BUF_TXN_REVERSE, 4);
+	third = buf_zone_free(&s.arena, BUF_ZONE_TXN_REVERSE) / 3;
 	while (buf_round(third) > third)
 		third--;
 	ask(&hog[0], third);
@@ -200,13 +200,13 @@ static void a_passed_over_waiter_is_tried(bool before)
 	s.quota.now += QUOTA_PATIENCE;
 	give_back(&hog[1]);
 	serve(&r);
-	assert_ptr_equal(s.quota.pools[BUF_REVERSE].claimer, &s.groups[1]);
+	assert_ptr_equal(s.quota.pools[BUF_TXN_REVERSE].claimer, &s.groups[1]);
 	s.quota.now += QUOTA_CLAIM * 3 / 4;
 	ask(modest, 4096);
 	assert_null(modest->block);
 	if (before) { /* as after a turn of the other's */
 		list_del(&s.groups[1].link);
-		list_add_tail(&s.quota.pools[BUF_REVERSE].groups, &s.groups[1].link);
+		list_add_tail(&s.quota.pools[BUF_TXN_REVERSE].groups, &s.groups[1].link);
 	}
 	s.quota.now = quota_deadline(&s.quota);
 	assert_int_equal(s.quota.now, QUOTA_PATIENCE + QUOTA_CLAIM);
@@ -294,7 +294,7 @@ static void a_line_uses_up_its_own_looks(void **state)
 
 	(void)state;
 	scene_new(256 * MIB, BUF_TRANSACTION, FEW);
-	quota_group_init(&other, &s.quota, BUF_FORWARD, 2);
+	quota_group_init(&other, &s.quota, BUF_TXN_FORWARD, 2);
 	quota_member_init(&m, &other);
 	for (unsigned i = 0; i < FEW; i++)
 		stand_in_line(&s.users[1][i], 16384);
@@ -308,7 +308,7 @@ static void a_line_uses_up_its_own_looks(void **state)
 	}
 	assert_true(tried > 0 && tried < FEW);
 	assert_true(quota_is_over_budget(&s.quota));
-	assert_ptr_equal(quota_next(&s.quota, BUF_FORWARD), &m);
+	assert_ptr_equal(quota_next(&s.quota, BUF_TXN_FORWARD), &m);
 	quota_unwait(&m);
 	quota_group_fini(&other);
 	scene_free();

@@ -45,8 +45,8 @@ void hoard_rooms(struct hoard *h, struct buf_arena *arena, bool reverse)
 {
 	h->arena = arena;
 	for (unsigned i = 0; i < arena->parts; i++)
-		take_zone(h, buf_own_zone(arena, reverse ? BUF_REVERSE : BUF_FORWARD, i));
-	take_zone(h, reverse ? BUF_ZONE_REVERSE : BUF_ZONE_FORWARD);
+		take_zone(h, buf_own_zone(arena, reverse ? BUF_TXN_REVERSE : BUF_TXN_FORWARD, i));
+	take_zone(h, reverse ? BUF_ZONE_TXN_REVERSE : BUF_ZONE_TXN_FORWARD);
 }
 
 void hoard_give(struct hoard *h, size_t bytes)

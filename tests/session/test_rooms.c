@@ -254,7 +254,7 @@ static void rpcs_in_flight_are_counted(void **state)
 	peer_call(client, &plain);
 	world_run(&w, NSEC_PER_SEC);
 	server->holds = true;
-	assert_true(world_arena(&w)->zones[BUF_ZONE_FORWARD].used == 0);
+	assert_true(world_arena(&w)->zones[BUF_ZONE_TXN_FORWARD].used == 0);
 	for (unsigned i = 0; i < 20; i++)
 		assert_true(peer_call(client, &plain));
 	world_run(&w, NSEC_PER_SEC);
@@ -334,7 +334,7 @@ static void an_idle_or_ended_session_has_no_cached_blocks(void **state)
 			assert_int_equal(proxy_sessions(w.proxy), 0);
 		}
 		assert_int_equal(w.proxy->nspares, 0);
-		assert_true(world_arena(&w)->zones[BUF_ZONE_FORWARD].used == 0);
+		assert_true(world_arena(&w)->zones[BUF_ZONE_TXN_FORWARD].used == 0);
 		world_quit(&w);
 		world_free(&w);
 	}

@@ -236,9 +236,9 @@ static void sessions_leave_the_pool_its_share(void **state)
 	s.max_payload = s.max_message = 1 << 20;
 	world_new(&w, &s);
 	left = w.proxy->fixed_limit;
-	assert_true(left <= buf_zone_bytes(world_arena(&w), BUF_ZONE_FIXED) * 3 / 4);
+	assert_true(left <= buf_zone_bytes(world_arena(&w), BUF_ZONE_CONN) * 3 / 4);
 	for (; left >= 16384; left -= 16384)
-		assert_non_null(blocks[n++] = buf_alloc(&w.proxy->arena, 16384, BUF_FIXED));
+		assert_non_null(blocks[n++] = buf_alloc(&w.proxy->arena, 16384, BUF_CONN));
 	assert_int_equal(hoard_receives(&hoard, pool(), pool()->most), pool()->most);
 	hoard_end(&hoard);
 	while (n > 0)

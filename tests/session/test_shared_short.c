@@ -304,7 +304,7 @@ static void replies_need_receives_as_well(void **state)
 	back = recvs_of(w.gw_fabrics[1]);
 	/* Sessions leave to both pools what they may grow to. */
 	assert_true(w.proxy->fixed_limit + 2 * (size_t)256 * 4096 <=
-		    buf_zone_bytes(world_arena(&w), BUF_ZONE_FIXED));
+		    buf_zone_bytes(world_arena(&w), BUF_ZONE_CONN));
 	connect_all();
 	call_all(10, &plain);
 	world_run(&w, NSEC_PER_SEC);
