@@ -80,5 +80,5 @@ struct handshake_slot *handshake_limit_worst(struct handshake_limit *d, nsec_t n
 	if (!handshake_limit_has_waiting(d) || !preauth_queue_is_full(&d->inside))
 		return NULL;
 	g = container_of(preauth_queue_first(&d->inside), struct handshake_slot, member);
-	return now >= g->since + DOOR_PATIENCE ? g : NULL;
+	return now >= g->since + HANDSHAKE_SLOT_TIME ? g : NULL;
 }

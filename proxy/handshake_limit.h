@@ -14,11 +14,11 @@
  * Danger: one host opens connections without end, and no other host can authenticate.
  * Rule:   at most .inside.most handshakes run at once, and at most .each of one host; the others
  *         wait in order of arrival. If all places are taken and handshakes wait, the longest
- *         running one of the host with most of them has to end once it is older than DOOR_PATIENCE.
+ *         running one of the host with most of them has to end once it is older than HANDSHAKE_SLOT_TIME.
  *
  * Used inside of proxy/ only.
  */
-#define DOOR_PATIENCE (3 * NSEC_PER_SEC)
+#define HANDSHAKE_SLOT_TIME (3 * NSEC_PER_SEC)
 
 struct handshake_limit {
 	struct preauth_queue inside; /* handshakes under way; .most is 0: there is no limit */

@@ -127,8 +127,8 @@ struct proxy {
 	nsec_t flush_takes;   /* moving average of the time of fabric_flush_posts() */
 	struct list blanking; /* txns whose memory is being blanked: txn_zero_sink.c */
 	uint32_t blank_left;  /* octets that may still be blanked in this turn */
-	/* Legs that copy a message of several Sends into one block: leg_gather_some(). */
-	struct list gatherers;
+	/* Legs that copy a message of several Sends into one block: leg_copy_group(). */
+	struct list group_copiers;
 	nsec_t release_at; /* when buf_release() is due; NSEC_NEVER: not */
 	bool pinned; /* a fabric's device pins the arena: no pages are returned to the system */
 	unsigned nregistered;

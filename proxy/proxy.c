@@ -28,8 +28,8 @@ enum {
 	TURN_ENDS = 32, /* sessions closed, and sessions freed, in a turn */
 	/* Octets of groups (messages in several Sends) copied in a turn, and of one leg at a
 	 * time; about 0.1 ms. */
-	TURN_GATHERS = 1 << 19,
-	GATHER_STEP = 1 << 17,
+	TURN_COPY_BYTES = 1 << 19,
+	COPY_STEP = 1 << 17,
 	/* Looks at shared Receives after the last session, because fabrics give Receives back by
 	 * and by. */
 	TRIMS_AFTER = 3,
@@ -182,7 +182,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 	p->next_session = (uint64_t)cfg->worker * PROXY_IDS + 1;
 	timer_queue_init(&p->timers);
 	list_init(&p->blanking);
-	list_init(&p->gatherers);
+	list_init(&p->group_copiers);
 	list_init(&p->spare_queues);
 	timer_init(&p->trim, on_trim);
 	timer_init(&p->debts, session_debts_look);
@@ -436,20 +436,20 @@ static bool go_on_blanking(struct proxy *p)
 }
 
 /* Copy some octets of each group in turn. */
-static void go_on_gathering(struct proxy *p)
+static void go_on_copying_groups(struct proxy *p)
 {
-	uint32_t left = TURN_GATHERS;
+	uint32_t left = TURN_COPY_BYTES;
 
-	while (left > 0 && !list_is_empty(&p->gatherers)) {
-		struct leg *leg = list_first(&p->gatherers, struct leg, gathers);
+	while (left > 0 && !list_is_empty(&p->group_copiers)) {
+		struct leg *leg = list_first(&p->group_copiers, struct leg, copier_link);
 
-		left -= leg_gather_some(leg, left < GATHER_STEP ? left : GATHER_STEP);
+		left -= leg_copy_group(leg, left < COPY_STEP ? left : COPY_STEP);
 		if (leg->group_state == LEG_GROUP_READY) {
 			session_touch(session_of(leg));
 			continue;
 		}
-		list_del(&leg->gathers);
-		list_add_tail(&p->gatherers, &leg->gathers);
+		list_del(&leg->copier_link);
+		list_add_tail(&p->group_copiers, &leg->copier_link);
 	}
 }
 
@@ -468,7 +468,7 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	resume_waiters(p);
 	more |= timer_run(&p->timers, now, TURN_TIMERS);
 	more |= go_on_blanking(p);
-	go_on_gathering(p);
+	go_on_copying_groups(p);
 	more |= drain_some(p);
 	poll_upstream_changes(p);
 	pump_dirty(p);
@@ -486,14 +486,14 @@ int proxy_turn(struct proxy *p, nsec_t now)
 		if (recvs_of(p->cfg.fabrics[i]))
 			recvs_fill(recvs_of(p->cfg.fabrics[i]));
 	flush(p);
-	return more || !list_is_empty(&p->dirty) || !list_is_empty(&p->gatherers) ||
+	return more || !list_is_empty(&p->dirty) || !list_is_empty(&p->group_copiers) ||
 	       changes_of_servers(p) != p->server_changes;
 }
 
 nsec_t proxy_deadline(const struct proxy *p)
 {
 	bool more = p->drain_next != &p->sessions || !list_is_empty(&p->blanking) ||
-		    !list_is_empty(&p->gatherers);
+		    !list_is_empty(&p->group_copiers);
 	nsec_t at = more ? p->now : timer_next(&p->timers);
 
 	at = nsec_min(nsec_min(at, p->release_at), quota_deadline(&p->quota));

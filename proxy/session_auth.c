@@ -13,7 +13,7 @@
  * State:  all places for handshakes are taken, and others wait.
  * Danger: peers that answer slowly keep all places, and no other peer can authenticate.
  * Rule:   the longest running handshake of the host with most of them ends once it is older than
- *         DOOR_PATIENCE. A client's session ends with it. A server's leg ends alone, because the
+ *         HANDSHAKE_SLOT_TIME. A client's session ends with it. A server's leg ends alone, because the
  *         client may have another server. A handshake that is computed by threads here is not at
  *         fault: its time begins anew.
  * Pinned: tests/session/test_hostauth.c:a_handshake_that_waits_too_long_is_closed,

@@ -3,7 +3,7 @@
  * The limit of handshakes of host authentication under way on each side of a route (handshake_limit.h), for
  * one session.
  *
- *     first message, or first turn --> leg_is_at_door() --> has a place --> over --> the next handshake
+ *     first message, or first turn --> leg_awaits_handshake_slot() --> has a place --> over --> the next handshake
  *                                          |  no place
  *                                          +--> waits
  */
@@ -70,7 +70,7 @@ void session_auth(struct session *s, struct leg *leg)
 	leg_auth_clock(leg, p->now);
 	if (g->member.host && !leg_proves(leg))
 		session_auth_leave(s, leg);
-	if (!leg_is_at_door(leg) || g->member.host || !list_is_empty(&g->waiting))
+	if (!leg_awaits_handshake_slot(leg) || g->member.host || !list_is_empty(&g->waiting))
 		return;
 	if (handshake_limit_enter(d, g, &leg->conn->peer, p->now))
 		admit(s, leg);

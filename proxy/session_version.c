@@ -37,7 +37,7 @@ int session_connect_server(struct session *s)
 	session_share_server(s);
 	s->server.jobs = p->cfg.jobs;
 	s->server.tap = &p->leg_trace;
-	s->server.gatherers = &p->gatherers;
+	s->server.group_copiers = &p->group_copiers;
 	s->server.copies = true;
 	s->server.gated = rs->handshakes[PROXY_SERVER].inside.most > 0;
 	s->server.bare = session_goes_bare(rs, slot, s->retried_bare);

@@ -42,7 +42,7 @@ void leg_init(struct leg *leg, enum rpc_role role)
 	leg->deadline = NSEC_NEVER;
 	list_init(&leg->rxq);
 	list_init(&leg->group);
-	list_init(&leg->gathers);
+	list_init(&leg->copier_link);
 	list_init(&leg->replies);
 	list_init(&leg->calls);
 	list_init(&leg->dead);
@@ -176,7 +176,7 @@ static void drop_received(struct leg *leg)
 			leg_post_recv(leg, container_of(item, struct leg_rbuf, link));
 	list_init(&leg->group);
 	leg->ngroup = 0;
-	leg_end_gathering(leg);
+	leg_end_group_copy(leg);
 }
 
 void leg_fini(struct leg *leg)
@@ -235,7 +235,8 @@ void leg_tick(struct leg *leg, nsec_t now)
 			nsec_min(leg_patience_end(leg), now + leg_setup_time(leg) / SETTLE_SHARE);
 		return;
 	}
-	if (leg_is_at_door(leg)) { /* not the peer's fault, so ERR_AGAIN; likewise the next two */
+	if (leg_awaits_handshake_slot(
+		    leg)) { /* not the peer's fault, so ERR_AGAIN; likewise the next two */
 		leg_close(leg, ERR_AGAIN, "no place for host authentication came free in time");
 		return;
 	}
@@ -376,7 +377,7 @@ unsigned leg_blocked_by(const struct leg *leg)
 	if (leg->stalled)
 		by |= LEG_BLOCK_MEMORY;
 	if (leg_has_group(leg))
-		by |= LEG_BLOCK_GATHER;
+		by |= LEG_BLOCK_COPY;
 	if (leg_is_recv_limited(leg))
 		by |= leg->conn->read_turn_unused ? LEG_BLOCK_SHARE
 						  : LEG_BLOCK_SHARE | LEG_BLOCK_TURN;
@@ -417,8 +418,8 @@ void leg_next(struct leg *leg, struct leg_out *out)
 		return;
 	}
 	if (leg->state == LEG_CLOSED) {
-		if (!leg->closed_told && leg->conn) {
-			leg->closed_told = true;
+		if (!leg->closed_reported && leg->conn) {
+			leg->closed_reported = true;
 			out->kind = LEG_OUT_CLOSED;
 			out->status = leg->close_status;
 			out->why = leg->close_why;
@@ -432,7 +433,7 @@ void leg_next(struct leg *leg, struct leg_out *out)
 	if (leg->also_failed)
 		leg_also_failed(leg, out);
 	while (out->kind == LEG_OUT_NONE && !leg->stalled && !leg_has_group(leg) &&
-	       !leg_is_at_door(leg) && !leg_holds_back(leg) && !leg->closing &&
+	       !leg_awaits_handshake_slot(leg) && !leg_holds_back(leg) && !leg->closing &&
 	       (item = list_pop(&leg->rxq)))
 		leg_process(leg, container_of(item, struct leg_rbuf, link), out);
 	if (leg->group_state == LEG_GROUP_READY && out->kind == LEG_OUT_NONE && !leg->closing)

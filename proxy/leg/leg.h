@@ -157,9 +157,9 @@ struct leg_trace {
 };
 
 enum leg_group_state {
-	LEG_GROUP_COMES,   /* there is no group, or it is not complete or waits for memory */
-	LEG_GROUP_GATHERS, /* it has memory and is being copied */
-	LEG_GROUP_READY,   /* it is copied: leg_next() is due */
+	LEG_GROUP_INCOMPLETE, /* there is no group, or it is not complete or waits for memory */
+	LEG_GROUP_COPYING,    /* it has memory and is being copied */
+	LEG_GROUP_READY,      /* it is copied: leg_next() is due */
 };
 
 struct leg {
@@ -183,7 +183,7 @@ struct leg {
 	nsec_t deadline;  /* when leg_tick() is due; NSEC_NEVER when open */
 	nsec_t setup_end; /* when the time for set-up is over */
 	bool remote_inv;  /* the fabric supports Remote Invalidation of our handles */
-	bool gated;	  /* see leg_is_at_door(); the user sets it after leg_init() */
+	bool gated;	  /* see leg_awaits_handshake_slot(); the user sets it after leg_init() */
 	bool held;	  /* see leg_holds_back(); the user sets it after leg_init() */
 	/* The leg begins without the host authentication of its configuration; the user sets it
 	 * after leg_init(). */
@@ -220,10 +220,10 @@ struct leg {
 	struct list group;
 	uint8_t ngroup;
 	enum leg_group_state group_state;
-	/* The user's list of legs that copy groups, for leg_gather_some(); borrowed; set after
+	/* The user's list of legs that copy groups, for leg_copy_group(); borrowed; set after
 	 * leg_init(). NULL: each leg copies its group at once, however long that takes. */
-	struct list *gatherers;
-	struct list gathers; /* in .gatherers; self-linked when not */
+	struct list *group_copiers;
+	struct list copier_link; /* in .group_copiers; self-linked when not */
 	/* A Receive whose message is a part of a continued message or group, which waits for memory. */
 	struct leg_rbuf *stalled;
 	struct view stalled_part;
@@ -257,7 +257,7 @@ struct leg {
 	uint64_t sent;	  /* octets of completed Sends, messages of the transport's own excepted */
 	uint64_t replied; /* replies whose last Send was posted */
 	struct list dead; /* leg_tx to be given back before anything else */
-	bool closing, closed_told;
+	bool closing, closed_reported;
 	bool discarding; /* the continued message in progress was refused: its parts are dropped */
 	bool is_probe;	 /* set by the user: the leg belongs to a probe, not to a session */
 };
@@ -321,7 +321,7 @@ static inline bool leg_is_recv_limited(const struct leg *leg)
  * been reported. */
 static inline bool leg_has_group(const struct leg *leg)
 {
-	return leg->group_state != LEG_GROUP_COMES;
+	return leg->group_state != LEG_GROUP_INCOMPLETE;
 }
 
 /** leg_sink_is_blocked - the peer's input waits because the peer of the user's other leg does not take
@@ -335,7 +335,7 @@ static inline bool leg_sink_is_blocked(const struct leg *leg)
  * leg_blocked_by(). */
 enum leg_block {
 	LEG_BLOCK_MEMORY = 1, /* a part of a continued message or group waits for memory */
-	LEG_BLOCK_GATHER = 2, /* a group is being copied, a part each turn */
+	LEG_BLOCK_COPY = 2,   /* a group is being copied, a part each turn */
 	/* The leg holds its full share of the shared Receives (leg_is_recv_limited()). */
 	LEG_BLOCK_SHARE = 4,
 	/* The same, and the leg did not leave its last read turn unused (.read_turn_unused). */
@@ -344,8 +344,8 @@ enum leg_block {
 	LEG_BLOCK_SINK = 32,   /* the peer of the user's other leg does not take what came before */
 	LEG_BLOCK_CREDIT = 64, /* the peer has no credit for its next message */
 	/* Reasons for which octets that the peer has sent may lie here unread. */
-	LEG_BLOCK_INPUT = LEG_BLOCK_MEMORY | LEG_BLOCK_GATHER | LEG_BLOCK_SHARE |
-			  LEG_BLOCK_RECEIVE | LEG_BLOCK_SINK,
+	LEG_BLOCK_INPUT = LEG_BLOCK_MEMORY | LEG_BLOCK_COPY | LEG_BLOCK_SHARE | LEG_BLOCK_RECEIVE |
+			  LEG_BLOCK_SINK,
 };
 
 /**
@@ -402,15 +402,15 @@ static inline bool leg_ended(const struct leg *leg)
 }
 
 /**
- * leg_is_at_door - a leg with .gated waits for leg_admit()
+ * leg_awaits_handshake_slot - a leg with .gated waits for leg_admit()
  *
  * The wait comes before anything that takes memory or processor time for the peer's host
  * authentication: before an acceptor handles the first message, and before an initiator forms its
  * own.
  */
-static inline bool leg_is_at_door(const struct leg *leg)
+static inline bool leg_awaits_handshake_slot(const struct leg *leg)
 {
-	return leg->proof && leg->proof->at_door && !leg->closing && leg->state != LEG_CLOSED;
+	return leg->proof && leg->proof->awaits_slot && !leg->closing && leg->state != LEG_CLOSED;
 }
 
 /** leg_holds_back - the peer of a leg with .held has proved its name, and its messages wait for
@@ -487,11 +487,11 @@ static inline struct leg_tx *leg_next_sent(struct leg *leg)
 }
 
 /**
- * leg_gather_some - copy the next @most octets of the group of @leg, which is in leg->gatherers
+ * leg_copy_group - copy the next @most octets of the group of @leg, which is in leg->group_copiers
  *
  * Return: octets copied. If @leg has left the list, leg_next() is due.
  */
-uint32_t leg_gather_some(struct leg *leg, uint32_t most);
+uint32_t leg_copy_group(struct leg *leg, uint32_t most);
 
 /** leg_resume - the arena has memory again for what @leg waits for. */
 void leg_resume(struct leg *leg);

@@ -149,8 +149,8 @@ static bool auth_work_done(struct leg *leg)
 {
 	struct leg_proof *proof = leg->proof;
 
-	proof->at_door = leg->gated && !proof->admitted;
-	if (proof->at_door)
+	proof->awaits_slot = leg->gated && !proof->admitted;
+	if (proof->awaits_slot)
 		return false;
 	if (!leg->jobs) {
 		hostauth_work(proof->h);
@@ -237,11 +237,11 @@ void leg_auth_end(struct leg *leg)
  *         because of it.
  * Rule:   the time for set-up is extended by the time of the wait.
  * Pinned: tests/session/test_hostauth.c:what_waits_here_is_not_the_servers_fault,
- *         tests/session/test_hostauth_handshakes.c:a_door_that_stays_shut_is_not_the_servers_fault
+ *         tests/session/test_hostauth_handshakes.c:taken_slots_are_not_the_servers_fault
  */
 void leg_auth_clock(struct leg *leg, nsec_t now)
 {
-	bool waits = leg_is_at_door(leg) || leg_is_worked_on(leg);
+	bool waits = leg_awaits_handshake_slot(leg) || leg_is_worked_on(leg);
 	struct leg_proof *proof = leg->proof;
 
 	if (!proof || waits == (proof->waits_since > 0))
@@ -287,16 +287,16 @@ bool leg_auth_must_wait(struct leg *leg)
 {
 	struct leg_proof *proof = leg->proof;
 
-	if (!proof || !leg->gated || proof->admitted || proof->at_door || proof->is_over ||
+	if (!proof || !leg->gated || proof->admitted || proof->awaits_slot || proof->is_over ||
 	    leg->role != RPC_ACCEPTOR)
 		return false;
-	proof->at_door = true;
+	proof->awaits_slot = true;
 	return true;
 }
 
 void leg_admit(struct leg *leg, nsec_t now)
 {
-	leg->proof->at_door = false;
+	leg->proof->awaits_slot = false;
 	leg->proof->admitted = true;
 	leg_auth_clock(leg, now);
 }

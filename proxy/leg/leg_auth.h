@@ -29,13 +29,13 @@ enum { LEG_WHY_BYTES = HOSTAUTH_TEXT_BYTES + 32 };
 
 /** struct leg_proof - host authentication of one leg. */
 struct leg_proof {
-	struct v2_auth auth;	/* first member */
-	struct hostauth *h;	/* the handshake; NULL when it is over */
-	bool is_over, told;	/* the handshake is over; leg_auth_news() has reported that */
-	bool at_door, admitted; /* see leg_is_at_door() */
-	struct job job;		/* hostauth_work() in another thread */
-	bool working;		/* the job runs, and .h belongs to it */
-	bool disturbed;		/* a message came while the job ran, which is a breach */
+	struct v2_auth auth;	    /* first member */
+	struct hostauth *h;	    /* the handshake; NULL when it is over */
+	bool is_over, told;	    /* the handshake is over; leg_auth_news() has reported that */
+	bool awaits_slot, admitted; /* see leg_awaits_handshake_slot() */
+	struct job job;		    /* hostauth_work() in another thread */
+	bool working;		    /* the job runs, and .h belongs to it */
+	bool disturbed;		    /* a message came while the job ran, which is a breach */
 	/* Since when the leg waits for the job or for a place: leg_auth_clock(); 0: it does not
 	 * wait. */
 	nsec_t waits_since;
@@ -74,7 +74,7 @@ bool leg_is_silent(const struct leg *leg);
  * here: that time is not the peer's. */
 bool leg_is_worked_on(const struct leg *leg);
 
-/** leg_admit - end the wait of leg_is_at_door(). */
+/** leg_admit - end the wait of leg_awaits_handshake_slot(). */
 void leg_admit(struct leg *leg, nsec_t now);
 
 /**

@@ -3,9 +3,9 @@
  * Operation: a group, that is, a message of the round-trip extension in several Sends
  * (docs/rtrext-profile.md, section 4)
  *
- * 	first --> held, as are others --> the last: memory? --yes--> gathers --> ready: all Receives but the first go back
+ * 	first --> held, as are others --> the last: memory? --yes--> copying --> ready: all Receives but the first go back
  * 	            |                          |   ^                 |  ^
- * 	            '--> anything else:        no  | leg_resume()    '--' leg_gather_some()
+ * 	            '--> anything else:        no  | leg_resume()    '--' leg_copy_group()
  * 	                 all go back           v   |
  * 	                                     stalled
  *
@@ -17,7 +17,7 @@
  *         other session anything. The rest of a reply is owed, as that of a continued one
  *         (session_debts.c), because its call is not abandoned meanwhile. The copy is made a part
  *         at a time, and other sessions are served in between.
- * Pinned: tests/session/test_groups.c:a_turn_gathers_some, :a_reply_without_end, decision 127.
+ * Pinned: tests/session/test_groups.c:a_turn_copies_some, :a_reply_without_end, decision 127.
  *
  * With Receives as long as the data (receive_structure), all data come in one Send and no copy is
  * made.
@@ -29,7 +29,7 @@
 #include "proxy/leg/leg_reasm.h"
 #include "proxy/leg/leg_conn.h"
 
-void leg_tell_group(struct leg *leg, struct rpc_octets octets[RPC_MAX_TRANSMISSIONS])
+void leg_list_group(struct leg *leg, struct rpc_octets octets[RPC_MAX_TRANSMISSIONS])
 {
 	unsigned n = 0;
 
@@ -67,44 +67,44 @@ static void give_parts(struct leg *leg)
 	leg->t->nheld = 0;
 }
 
-void leg_end_gathering(struct leg *leg)
+void leg_end_group_copy(struct leg *leg)
 {
-	list_del(&leg->gathers);
-	leg->group_state = LEG_GROUP_COMES;
+	list_del(&leg->copier_link);
+	leg->group_state = LEG_GROUP_INCOMPLETE;
 }
 
 void leg_drop_group(struct leg *leg)
 {
 	if (leg->ngroup)
 		give_parts(leg);
-	leg_end_gathering(leg);
+	leg_end_group_copy(leg);
 }
 
-uint32_t leg_gather_some(struct leg *leg, uint32_t most)
+uint32_t leg_copy_group(struct leg *leg, uint32_t most)
 {
 	uint32_t left = leg->reasm_total - leg->reasm_len, n = left < most ? left : most;
 	struct rpc_octets octets[RPC_MAX_TRANSMISSIONS];
 
-	leg_tell_group(leg, octets);
+	leg_list_group(leg, octets);
 	leg->t->ops->gather(leg->t, leg->reasm, leg->reasm_len, leg->reasm_len + n);
 	leg->t->held = NULL;
 	leg->t->nheld = 0;
 	leg->reasm_len += n;
 	if (n < left)
 		return n;
-	leg_end_gathering(leg);
+	leg_end_group_copy(leg);
 	leg->group_state = LEG_GROUP_READY;
 	return n;
 }
 
 /* The group has its memory: begin to copy. */
-static void begin_gathering(struct leg *leg)
+static void begin_group_copy(struct leg *leg)
 {
-	leg->group_state = LEG_GROUP_GATHERS;
-	if (leg->gatherers)
-		list_add_tail(leg->gatherers, &leg->gathers);
+	leg->group_state = LEG_GROUP_COPYING;
+	if (leg->group_copiers)
+		list_add_tail(leg->group_copiers, &leg->copier_link);
 	else
-		(void)leg_gather_some(leg, leg->reasm_total);
+		(void)leg_copy_group(leg, leg->reasm_total);
 }
 
 void leg_end_group(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx)
@@ -116,7 +116,7 @@ void leg_end_group(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx
 	else if (leg->role == RPC_ACCEPTOR || rx->group_dir == RPC_REPLY)
 		leg_try_group(leg);
 	else if (leg_reasm_alloc_nowait(leg) == 0)
-		begin_gathering(leg);
+		begin_group_copy(leg);
 	else
 		give_parts(leg);
 }
@@ -127,7 +127,7 @@ void leg_try_group(struct leg *leg)
 
 	leg->stalled = has_memory ? NULL : container_of(leg->group.prev, struct leg_rbuf, link);
 	if (has_memory)
-		begin_gathering(leg);
+		begin_group_copy(leg);
 }
 
 void leg_next_group(struct leg *leg, struct leg_out *out)
@@ -135,8 +135,8 @@ void leg_next_group(struct leg *leg, struct leg_out *out)
 	struct rpc_octets octets[RPC_MAX_TRANSMISSIONS];
 	struct leg_rbuf *first;
 
-	leg->group_state = LEG_GROUP_COMES;
-	leg_tell_group(leg, octets);
+	leg->group_state = LEG_GROUP_INCOMPLETE;
+	leg_list_group(leg, octets);
 	/* Decode the complete message; its octets are copied already. */
 	leg->t->ops->gather(leg->t, leg->reasm, leg->reasm_total, leg->reasm_total);
 	first = container_of(list_pop(&leg->group), struct leg_rbuf, link);

@@ -4,8 +4,8 @@
 
 #include "proxy/leg/internal.h"
 
-/** leg_tell_group - give the transport the Sends of the group held so far, in @octets. */
-void leg_tell_group(struct leg *leg, struct rpc_octets octets[RPC_MAX_TRANSMISSIONS]);
+/** leg_list_group - give the transport the Sends of the group held so far, in @octets. */
+void leg_list_group(struct leg *leg, struct rpc_octets octets[RPC_MAX_TRANSMISSIONS]);
 
 /** leg_hold_part - @rb is the next Send of the group, which @rx describes. */
 void leg_hold_part(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx);
@@ -19,8 +19,8 @@ void leg_drop_group(struct leg *leg);
 /** leg_try_group - try again to get memory for the complete group. */
 void leg_try_group(struct leg *leg);
 
-/** leg_end_gathering - stop copying the group. */
-void leg_end_gathering(struct leg *leg);
+/** leg_end_group_copy - stop copying the group. */
+void leg_end_group_copy(struct leg *leg);
 
 /** leg_next_group - the group is complete and copied: report its message in @out. */
 void leg_next_group(struct leg *leg, struct leg_out *out);

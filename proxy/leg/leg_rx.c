@@ -221,7 +221,7 @@ static int give_to_transport(struct leg *leg, struct view in, struct rpc_rx *rx)
 	if (!leg->ngroup)
 		return leg->t->ops->recv(leg->t, in, rx);
 	bulk = leg->t->bulk;
-	leg_tell_group(leg, octets);
+	leg_list_group(leg, octets);
 	leg->t->bulk = bulk;
 	err = leg->t->ops->recv(leg->t, in, rx);
 	leg->t->held = NULL;
@@ -334,8 +334,8 @@ static bool took_shared(struct leg *leg, const struct fabric_event *ev, struct l
 
 static inline void take_message(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 {
-	if (leg->stalled || leg_has_group(leg) || leg_is_at_door(leg) || leg_holds_back(leg) ||
-	    !list_is_empty(&leg->rxq))
+	if (leg->stalled || leg_has_group(leg) || leg_awaits_handshake_slot(leg) ||
+	    leg_holds_back(leg) || !list_is_empty(&leg->rxq))
 		leg_queue(leg, rb, out);
 	else
 		leg_process(leg, rb, out);

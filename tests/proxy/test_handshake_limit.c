@@ -11,7 +11,7 @@
 enum { PLACES = 8, GUESTS = 64 };
 
 static struct handshake_limit d;
-static struct handshake_slot guests[GUESTS];
+static struct handshake_slot slots[GUESTS];
 
 static struct fabric_addr host(unsigned i)
 {
@@ -27,7 +27,7 @@ static bool comes(unsigned guest, unsigned from, nsec_t now)
 {
 	const struct fabric_addr addr = host(from);
 
-	return handshake_limit_enter(&d, &guests[guest], &addr, now);
+	return handshake_limit_enter(&d, &slots[guest], &addr, now);
 }
 
 static int set_up(void **state)
@@ -35,7 +35,7 @@ static int set_up(void **state)
 	(void)state;
 	assert_int_equal(handshake_limit_init(&d, PLACES, PLACES / 2, 1), 0);
 	for (unsigned i = 0; i < GUESTS; i++)
-		handshake_slot_init(&guests[i]);
+		handshake_slot_init(&slots[i]);
 	return 0;
 }
 
@@ -43,7 +43,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < GUESTS; i++)
-		handshake_limit_leave(&d, &guests[i]);
+		handshake_limit_leave(&d, &slots[i]);
 	assert_int_equal(d.inside.count, 0);
 	handshake_limit_fini(&d);
 	return 0;
@@ -57,17 +57,17 @@ static void handshakes_without_a_place_wait_in_order(void **state)
 	assert_false(comes(20, 20, 2));
 	assert_false(comes(21, 21, 2));
 	assert_null(handshake_limit_next(&d, 3));
-	handshake_limit_leave(&d, &guests[3]);
-	handshake_limit_leave(&d, &guests[4]);
-	assert_ptr_equal(handshake_limit_next(&d, 4), &guests[20]);
-	assert_ptr_equal(handshake_limit_next(&d, 4), &guests[21]);
+	handshake_limit_leave(&d, &slots[3]);
+	handshake_limit_leave(&d, &slots[4]);
+	assert_ptr_equal(handshake_limit_next(&d, 4), &slots[20]);
+	assert_ptr_equal(handshake_limit_next(&d, 4), &slots[21]);
 	assert_null(handshake_limit_next(&d, 4));
 	/* A handshake that leaves while it waits is not called. */
 	assert_false(comes(22, 22, 5));
 	assert_false(comes(23, 23, 5));
-	handshake_limit_leave(&d, &guests[22]);
-	handshake_limit_leave(&d, &guests[0]);
-	assert_ptr_equal(handshake_limit_next(&d, 6), &guests[23]);
+	handshake_limit_leave(&d, &slots[22]);
+	handshake_limit_leave(&d, &slots[0]);
+	assert_ptr_equal(handshake_limit_next(&d, 6), &slots[23]);
 }
 
 static void a_host_has_half_of_the_places(void **state)
@@ -79,9 +79,9 @@ static void a_host_has_half_of_the_places(void **state)
 	assert_true(comes(30, 1, 2));
 	assert_null(handshake_limit_next(&d, 2));
 	assert_null(handshake_limit_worst(
-		&d, 1 + 2 * DOOR_PATIENCE)); /* nobody else waits for a place */
-	handshake_limit_leave(&d, &guests[1]);
-	assert_ptr_equal(handshake_limit_next(&d, 3), &guests[4]);
+		&d, 1 + 2 * HANDSHAKE_SLOT_TIME)); /* nobody else waits for a place */
+	handshake_limit_leave(&d, &slots[1]);
+	assert_ptr_equal(handshake_limit_next(&d, 3), &slots[4]);
 	assert_null(handshake_limit_next(&d, 3));
 }
 
@@ -92,20 +92,20 @@ static void a_long_handshake_ends_if_others_wait(void **state)
 		assert_true(comes(i, 0, 10));
 	for (unsigned i = 4; i < PLACES; i++)
 		assert_true(comes(i, i, 1));
-	assert_null(handshake_limit_worst(&d, 20 * DOOR_PATIENCE)); /* nobody waits */
+	assert_null(handshake_limit_worst(&d, 20 * HANDSHAKE_SLOT_TIME)); /* nobody waits */
 	assert_false(comes(20, 20, 20));
-	assert_null(handshake_limit_worst(&d, 9 + DOOR_PATIENCE));
+	assert_null(handshake_limit_worst(&d, 9 + HANDSHAKE_SLOT_TIME));
 	/* The oldest handshake of the host that has most, though other hosts' are older. */
-	assert_ptr_equal(handshake_limit_worst(&d, 10 + DOOR_PATIENCE), &guests[0]);
-	handshake_limit_leave(&d, &guests[0]);
-	assert_null(handshake_limit_worst(&d, 10 + DOOR_PATIENCE)); /* there is room */
-	assert_ptr_equal(handshake_limit_next(&d, 11 + DOOR_PATIENCE), &guests[20]);
+	assert_ptr_equal(handshake_limit_worst(&d, 10 + HANDSHAKE_SLOT_TIME), &slots[0]);
+	handshake_limit_leave(&d, &slots[0]);
+	assert_null(handshake_limit_worst(&d, 10 + HANDSHAKE_SLOT_TIME)); /* there is room */
+	assert_ptr_equal(handshake_limit_next(&d, 11 + HANDSHAKE_SLOT_TIME), &slots[20]);
 }
 
 /* A handshake whose time begins anew comes behind those that have been there as long as it had. */
 static void a_handshake_that_begins_anew_hides_no_other(void **state)
 {
-	nsec_t late = 1 + DOOR_PATIENCE;
+	nsec_t late = 1 + HANDSHAKE_SLOT_TIME;
 
 	(void)state;
 	for (unsigned i = 0; i < PLACES; i++)
@@ -126,9 +126,9 @@ static void leaving_twice_is_leaving_once(void **state)
 {
 	(void)state;
 	assert_true(comes(0, 0, 1));
-	handshake_limit_leave(&d, &guests[0]);
-	handshake_limit_leave(&d, &guests[0]);
-	handshake_limit_leave(&d, &guests[1]);
+	handshake_limit_leave(&d, &slots[0]);
+	handshake_limit_leave(&d, &slots[0]);
+	handshake_limit_leave(&d, &slots[1]);
 	assert_int_equal(d.inside.count, 0);
 	assert_true(comes(0, 0, 2));
 }

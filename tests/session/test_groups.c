@@ -218,7 +218,7 @@ static void replies_of_any_size(void **state)
 }
 
 /* All of them put together in one turn would take milliseconds, in which nobody else has one. */
-static void a_turn_gathers_some(void **state)
+static void a_turn_copies_some(void **state)
 {
 	enum { LONG = 512 << 10, ALL = 15 * LONG, TURN = 512 << 10 };
 	const struct peer_spec first = spec_write(200, 8), long_one = spec_write(200, ALL);
@@ -290,10 +290,10 @@ static void a_client_is_not_blamed_for_slow_copying(void **state)
 	leg = &inside_session(w.proxy, 0)->client;
 	waits = &inside_session(w.proxy, 1)->client;
 	assert_true(peer_call(client, &long_one));
-	while (leg->group_state != LEG_GROUP_GATHERS)
+	while (leg->group_state != LEG_GROUP_COPYING)
 		slow_turn(NSEC_PER_MS);
 	assert_true(peer_call(behind, &other));
-	while (leg->group_state == LEG_GROUP_GATHERS) {
+	while (leg->group_state == LEG_GROUP_COPYING) {
 		slow_turn(NSEC_PER_SEC);
 		waited_s += !!waits->stalled;
 	}
@@ -588,7 +588,7 @@ int main(void)
 		cmocka_unit_test(calls_of_any_size),
 		cmocka_unit_test(streams_of_any_size),
 		cmocka_unit_test(replies_of_any_size),
-		cmocka_unit_test(a_turn_gathers_some),
+		cmocka_unit_test(a_turn_copies_some),
 		cmocka_unit_test(a_client_is_not_blamed_for_slow_copying),
 		cmocka_unit_test(few_credits),
 		cmocka_unit_test(any_load),

@@ -49,7 +49,7 @@ static void a_handshake_without_a_place_waits(void **state)
 }
 
 /* Take all places for handshakes, as handshakes that are never displaced would. */
-static void fill_door(struct handshake_limit *d)
+static void fill_slots(struct handshake_limit *d)
 {
 	static struct handshake_slot others[64];
 	struct fabric_addr addr;
@@ -65,7 +65,7 @@ static void fill_door(struct handshake_limit *d)
 	}
 }
 
-static void empty_door(struct handshake_limit *d)
+static void empty_slots(struct handshake_limit *d)
 {
 	struct preauth_queue_member *m;
 
@@ -84,7 +84,7 @@ static void a_leg_that_goes_on_without_proof_waits_no_more(void **state)
 	(void)state;
 	cast_begin(&cast);
 	d = &hall.proxy->routes[0]->handshakes[PROXY_SERVER];
-	fill_door(d);
+	fill_slots(d);
 	cast_connect();
 	assert_true(handshake_limit_has_waiting(d));
 	peer_end(&hall.pairs[0].server);
@@ -92,25 +92,25 @@ static void a_leg_that_goes_on_without_proof_waits_no_more(void **state)
 	world_run(&hall, NSEC_PER_SEC);
 	cast_is_served();
 	assert_false(handshake_limit_has_waiting(d));
-	empty_door(d);
+	empty_slots(d);
 	cast_end();
 }
 
 /* If there was no place for the handshake, that is not the server's fault, and no reason to do
  * without authentication. */
-static void a_door_that_stays_shut_is_not_the_servers_fault(void **state)
+static void taken_slots_are_not_the_servers_fault(void **state)
 {
 	const struct cast cast = {
 		.upstream = "client", .upstream_allows = true, .server_version = LEG_V1_OR_V2};
 
 	(void)state;
 	cast_begin(&cast);
-	fill_door(&hall.proxy->routes[0]->handshakes[PROXY_SERVER]);
+	fill_slots(&hall.proxy->routes[0]->handshakes[PROXY_SERVER]);
 	cast_connect();
 	cast_is_refused();
 	cast_said("cause=again why=\"no place for host authentication came free in time\"");
 	cast_not_said("event=upstream.");
-	empty_door(&hall.proxy->routes[0]->handshakes[PROXY_SERVER]);
+	empty_slots(&hall.proxy->routes[0]->handshakes[PROXY_SERVER]);
 	cast_end();
 }
 
@@ -132,12 +132,12 @@ static void a_server_that_takes_long_is_left_for_the_next(void **state)
 	d = &hall.proxy->routes[0]->handshakes[PROXY_SERVER];
 	cast_connect();
 	assert_int_equal(d->inside.count, 1);
-	fill_door(d);
+	fill_slots(d);
 	hall.pairs[2].gw_addr = hall.pairs[0].gw_addr;
 	world_connect_pair(&hall, 2); /* the silent one takes one connection */
 	world_run(&hall, NSEC_PER_SEC);
 	assert_true(handshake_limit_has_waiting(d));
-	world_run(&hall, DOOR_PATIENCE);
+	world_run(&hall, HANDSHAKE_SLOT_TIME);
 	assert_true(peer_call(next, &cast_hello));
 	world_run(&hall, NSEC_PER_SEC);
 	assert_int_equal(next->done, 1);
@@ -145,12 +145,12 @@ static void a_server_that_takes_long_is_left_for_the_next(void **state)
 	assert_int_equal(view.at[0].figures.failures, 2);
 	cast_not_said("event=upstream.retry");
 	cast_not_said("others wait for theirs");
-	empty_door(d);
+	empty_slots(d);
 	cast_end();
 }
 
 /* One that hangs leaves places for the connections to the others. */
-static void one_server_has_half_of_the_door(void **state)
+static void one_server_has_half_of_the_slots(void **state)
 {
 	const struct cast cast = {
 		.upstream = "client", .server = "server", .silent = true, .third = true};
@@ -179,9 +179,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_handshake_without_a_place_waits),
 		cmocka_unit_test(a_leg_that_goes_on_without_proof_waits_no_more),
-		cmocka_unit_test(a_door_that_stays_shut_is_not_the_servers_fault),
+		cmocka_unit_test(taken_slots_are_not_the_servers_fault),
 		cmocka_unit_test(a_server_that_takes_long_is_left_for_the_next),
-		cmocka_unit_test(one_server_has_half_of_the_door),
+		cmocka_unit_test(one_server_has_half_of_the_slots),
 	};
 
 	return cmocka_run_group_tests_name("door", tests, NULL, NULL);
