@@ -6,7 +6,7 @@
  *   gets a free slot. A slot is free again when no worker uses its old route.
  * - A listening socket passes from the old route to the new one with the same address. If the new
  *   route needs another fabric instance (crc, setup_timeout), both have an entry (struct
- *   gateway_door) for the socket until TURN_OVER.
+ *   gateway_sock) for the socket until TURN_OVER.
  * - A running relay has fixed fabric instances, shared Receive sizes and memory. A file whose
  *   routes do not fit these is refused as a whole, and needs a restart.
  */
@@ -205,10 +205,10 @@ static unsigned free_slot(const struct gateway *gw)
 	return GATEWAY_NONE;
 }
 
-static unsigned free_door(const struct gateway *gw)
+static unsigned free_sock(const struct gateway *gw)
 {
 	for (unsigned i = 0; i < gw->nslots; i++)
-		if (!gw->doors[i].listener)
+		if (!gw->socks[i].listener)
 			return i;
 	return GATEWAY_NONE; /* not reached: there are as many entries as slots */
 }
@@ -240,18 +240,18 @@ static unsigned listens_there(const struct plan *p, const struct config_end *end
 	return GATEWAY_NONE;
 }
 
-static void bind_door(struct plan *p, unsigned slot)
+static void bind_sock(struct plan *p, unsigned slot)
 {
 	struct gateway_listen *listen = &p->gw->listens[slot];
-	struct gateway_door *door = &p->gw->doors[listen->door];
+	struct gateway_sock *sock = &p->gw->socks[listen->sock];
 	enum provider_kind kind = p->gw->fabrics[listen->fabric].kind;
 	char at[FABRIC_ADDR_TEXT];
 	int err = 0;
 
-	door->fabric = listen->fabric;
-	door->listener = gateway_bind(p->gw, listen->fabric, &listen->addr, &err);
-	if (door->listener) {
-		provider_listener_addr(kind, door->listener, &listen->addr);
+	sock->fabric = listen->fabric;
+	sock->listener = gateway_bind(p->gw, listen->fabric, &listen->addr, &err);
+	if (sock->listener) {
+		provider_listener_addr(kind, sock->listener, &listen->addr);
 		return;
 	}
 	err = errno;
@@ -259,35 +259,35 @@ static void bind_door(struct plan *p, unsigned slot)
 		   fabric_addr_format(&listen->addr, at), strerror(err), gateway_remedy(err));
 }
 
-/* Set the listening socket (.door) of the route in @slot, if the route listens. */
-static void give_door(struct plan *p, struct change_new *new)
+/* Set the listening socket (.sock) of the route in @slot, if the route listens. */
+static void give_sock(struct plan *p, struct change_new *new)
 {
 	struct gateway *gw = p->gw;
 	struct gateway_listen *listen = &gw->listens[new->slot];
 	unsigned old = listens_there(p, &listen->from->listen);
-	const struct gateway_door *was =
-		&gw->doors[old == GATEWAY_NONE ? 0 : gw->listens[old].door];
+	const struct gateway_sock *was =
+		&gw->socks[old == GATEWAY_NONE ? 0 : gw->listens[old].sock];
 
 	if (old != GATEWAY_NONE)
 		listen->addr = gw->listens[old].addr;
 	if (old != GATEWAY_NONE && was->fabric == listen->fabric) {
-		listen->door = gw->listens[old].door;
+		listen->sock = gw->listens[old].sock;
 		return;
 	}
 	new->opens = true;
-	listen->door = free_door(gw);
+	listen->sock = free_sock(gw);
 	if (old != GATEWAY_NONE)
-		gw->doors[listen->door] = (struct gateway_door){
+		gw->socks[listen->sock] = (struct gateway_sock){
 			.listener = was->listener, .fabric = listen->fabric, .is_borrowed = true};
 	else
-		bind_door(p, new->slot);
+		bind_sock(p, new->slot);
 }
 
 /* A route keeps its domains: on devices without Memory Windows of type 2 they separate the
  * routes. */
 static void keep_domains(struct gateway *gw, unsigned slot, unsigned was)
 {
-	gw->routes[slot].client.domain = 2 * gw->listens[slot].door;
+	gw->routes[slot].client.domain = 2 * gw->listens[slot].sock;
 	gw->routes[slot].client_unneeded.domain = gw->routes[slot].client.domain;
 	if (was != GATEWAY_NONE)
 		gw->routes[slot].server.domain = gw->routes[was].server.domain;
@@ -341,9 +341,9 @@ static void add_route(struct plan *p, unsigned i)
 	if (p->err)
 		return;
 	if (new->leads)
-		give_door(p, new);
+		give_sock(p, new);
 	else
-		gw->listens[slot].door = gw->listens[p->now[from->listener]].door;
+		gw->listens[slot].sock = gw->listens[p->now[from->listener]].sock;
 	keep_domains(gw, slot, was);
 	add_credentials(p, slot);
 }
@@ -363,7 +363,7 @@ static bool is_inherited(const struct plan *p, unsigned slot)
 
 	for (unsigned i = 0; i < p->c->nnew; i++)
 		if (p->c->new[i].leads && !p->c->new[i].opens &&
-		    gw->listens[p->c->new[i].slot].door == gw->listens[slot].door)
+		    gw->listens[p->c->new[i].slot].sock == gw->listens[slot].sock)
 			return true;
 	return false;
 }
@@ -413,13 +413,13 @@ static void name_key(void *arg, const char *key)
 	snprintf(c->restart + len, sizeof(c->restart) - len, "%s%s", len ? ", " : "", key);
 }
 
-static void close_door(struct gateway *gw, unsigned door)
+static void close_sock(struct gateway *gw, unsigned sock)
 {
-	struct gateway_door *d = &gw->doors[door];
+	struct gateway_sock *d = &gw->socks[sock];
 
 	if (d->listener && !d->is_borrowed)
 		gateway_unbind(gw, d->fabric, d->listener);
-	*d = (struct gateway_door){.listener = NULL};
+	*d = (struct gateway_sock){.listener = NULL};
 }
 
 /* Free the new slots; no worker knows them. */
@@ -429,7 +429,7 @@ static void drop_new(struct plan *p)
 		const struct change_new *new = &p->c->new[i];
 
 		if (new->opens)
-			close_door(p->gw, p->gw->listens[new->slot].door);
+			close_sock(p->gw, p->gw->listens[new->slot].sock);
 		auth_drop(p->auth, new->slot);
 		gateway_free_slot(p->gw, new->slot);
 	}
@@ -508,13 +508,13 @@ int change_prepare(struct gateway *gw, struct auth *auth, struct config *cfg,
 	return 0;
 }
 
-/* Entries that borrow the socket of @door become its owner. */
-static void hand_on(struct gateway *gw, unsigned door)
+/* Entries that borrow the socket of @sock become its owner. */
+static void hand_on(struct gateway *gw, unsigned sock)
 {
 	for (unsigned i = 0; i < gw->nslots; i++)
-		if (gw->doors[i].is_borrowed && gw->doors[i].listener == gw->doors[door].listener) {
-			gw->doors[i].is_borrowed = false;
-			gw->doors[door].is_borrowed = true;
+		if (gw->socks[i].is_borrowed && gw->socks[i].listener == gw->socks[sock].listener) {
+			gw->socks[i].is_borrowed = false;
+			gw->socks[sock].is_borrowed = true;
 			return;
 		}
 }
@@ -528,8 +528,8 @@ void change_done(struct gateway *gw, struct auth *auth, struct change *c)
 		auth_retire(auth, slot);
 		if (!c->old[i].closes)
 			continue;
-		hand_on(gw, gw->listens[slot].door);
-		close_door(gw, gw->listens[slot].door);
+		hand_on(gw, gw->listens[slot].sock);
+		close_sock(gw, gw->listens[slot].sock);
 	}
 	for (unsigned i = 0; i < c->nnew; i++) {
 		unsigned slot = c->new[i].slot;
@@ -555,7 +555,7 @@ void change_undo(struct gateway *gw, struct auth *auth, struct change *c)
 		unsigned slot = c->new[i].slot;
 
 		if (c->new[i].opens)
-			close_door(gw, gw->listens[slot].door);
+			close_sock(gw, gw->listens[slot].sock);
 		gw->listens[slot].state = GATEWAY_RETIRED;
 		auth_retire(auth, slot);
 	}

@@ -272,7 +272,7 @@ static void map_sizes(struct gateway *gw, unsigned slot)
 	to->client.exposures = budget_exposures(from->listen.reverse_credits);
 	to->server.exposures = budget_exposures(from->upstream.credits);
 	/* All clients of a listener are one domain. All servers of a route are another. */
-	to->client.domain = 2 * gw->listens[slot].door;
+	to->client.domain = 2 * gw->listens[slot].sock;
 	to->server.domain = 2 * slot + 1;
 	to->server.reverse = reverse_level(from);
 	to->max_handshakes =
@@ -521,16 +521,16 @@ static int make_tables(struct gateway *gw)
 {
 	gw->routes = mem_zalloc(gw->nslots * sizeof(*gw->routes));
 	gw->listens = mem_zalloc(gw->nslots * sizeof(*gw->listens));
-	gw->doors = mem_zalloc(gw->nslots * sizeof(*gw->doors));
+	gw->socks = mem_zalloc(gw->nslots * sizeof(*gw->socks));
 	gw->fabrics = mem_zalloc(2 * gw->nroutes * sizeof(*gw->fabrics));
 	gw->changes = mem_zalloc(sizeof(*gw->changes));
 	gw->uses = mem_zalloc(count_uses(gw->cfg) * sizeof(*gw->uses));
-	return gw->routes && gw->listens && gw->doors && gw->fabrics && gw->uses && gw->changes
+	return gw->routes && gw->listens && gw->socks && gw->fabrics && gw->uses && gw->changes
 		       ? 0
 		       : ERR_NOMEM;
 }
 
-/* At start, a route's slot, door and memory part have the index of the route in the file. */
+/* At start, a route's slot, listening socket and memory part have the index of the route in the file. */
 static int map_all(struct gateway *gw, const char *file)
 {
 	int first = 0;
@@ -539,7 +539,7 @@ static int map_all(struct gateway *gw, const char *file)
 		const struct config_route *from = &gw->cfg->routes[i];
 		int err;
 
-		gw->listens[i].door = from->listener;
+		gw->listens[i].sock = from->listener;
 		gw->listens[i].part = i;
 		err = gateway_map(gw, i, from, from->listener, file);
 		gw->listens[i].state = GATEWAY_CURRENT;
@@ -677,14 +677,14 @@ void gateway_unbind(struct gateway *gw, unsigned fabric, struct fabric_listener 
 static int bind_route(struct gateway *gw, unsigned i, const char *file)
 {
 	struct gateway_listen *listen = &gw->listens[i];
-	struct gateway_door *door = &gw->doors[listen->door];
+	struct gateway_sock *sock = &gw->socks[listen->sock];
 	enum provider_kind kind = gw->fabrics[listen->fabric].kind;
 	char at[FABRIC_ADDR_TEXT];
 	int err = 0;
 
-	door->fabric = listen->fabric;
-	door->listener = gateway_bind(gw, listen->fabric, &listen->addr, &err);
-	if (!door->listener) {
+	sock->fabric = listen->fabric;
+	sock->listener = gateway_bind(gw, listen->fabric, &listen->addr, &err);
+	if (!sock->listener) {
 		int why = errno;
 
 		log_error("listen.failed", "config=\"%s:%u\" route=%s address=%s why=\"%s%s\"",
@@ -693,7 +693,7 @@ static int bind_route(struct gateway *gw, unsigned i, const char *file)
 			  gateway_remedy(why));
 		return err ? err : ERR_IO;
 	}
-	provider_listener_addr(kind, door->listener, &listen->addr);
+	provider_listener_addr(kind, sock->listener, &listen->addr);
 	return 0;
 }
 
@@ -758,17 +758,17 @@ int gateway_listen(struct gateway *gw, const char *file)
 void gateway_unlisten(struct gateway *gw)
 {
 	for (unsigned i = 0; i < gw->nslots; i++) {
-		struct gateway_door *door = &gw->doors[i];
+		struct gateway_sock *sock = &gw->socks[i];
 
-		if (door->listener && !door->is_borrowed)
-			gateway_unbind(gw, door->fabric, door->listener);
-		*door = (struct gateway_door){.listener = NULL};
+		if (sock->listener && !sock->is_borrowed)
+			gateway_unbind(gw, sock->fabric, sock->listener);
+		*sock = (struct gateway_sock){.listener = NULL};
 	}
 }
 
 void gateway_fini(struct gateway *gw)
 {
-	if (gw->doors && gw->fabrics)
+	if (gw->socks && gw->fabrics)
 		gateway_unlisten(gw);
 	for (unsigned i = 0; gw->listens && i < gw->nslots; i++) {
 		mem_free(gw->listens[i].from);
@@ -777,7 +777,7 @@ void gateway_fini(struct gateway *gw)
 	mem_free(gw->changes);
 	mem_free(gw->fabrics);
 	mem_free(gw->uses);
-	mem_free(gw->doors);
+	mem_free(gw->socks);
 	mem_free(gw->listens);
 	mem_free(gw->routes);
 	session_limits_free(gw->session_limits);

@@ -34,7 +34,7 @@ struct gateway_listen {
 	struct config_route *from; /* owned */
 	struct fabric_addr addr;
 	unsigned fabric; /* of the listening side: index into gateway.fabrics */
-	unsigned door;	 /* its listening socket: index into gateway.doors */
+	unsigned sock;	 /* its listening socket: index into gateway.socks */
 	/* the slot of the route that listens: this route, or the one whose listener it shares */
 	unsigned leader;
 	unsigned part; /* its own range of memory: proxy_route_add() */
@@ -49,8 +49,8 @@ struct gateway_listen {
 	const char *names[CONFIG_NAMES_MAX];	      /* "for": names of clients */
 };
 
-/** struct gateway_door - a listening socket, on one fabric instance configuration. */
-struct gateway_door {
+/** struct gateway_sock - a listening socket, on one fabric instance configuration. */
+struct gateway_sock {
 	struct fabric_listener *listener; /* NULL: free */
 	unsigned fabric;
 	bool is_borrowed; /* another entry owns the socket and closes it */
@@ -74,7 +74,7 @@ struct gateway {
 	bool is_settled; /* all fabric instance configurations exist: a reload adds none */
 	struct proxy_route *routes;
 	struct gateway_listen *listens;
-	struct gateway_door *doors;
+	struct gateway_sock *socks;
 	struct fabric_use *uses; /* addresses on fabric verbs; .fabrics points to them */
 	/* distinct configurations; each worker has one instance of each */
 	struct provider_config *fabrics;
@@ -130,7 +130,7 @@ void gateway_fini(struct gateway *gw);
 /* Functions for daemon/change.c, which adds routes later. */
 
 /** gateway_map - set up route @from in @slot, which is free; @leader is the listener's slot. The
- * caller sets door and address. Return: 0, ERR_NOMEM, ERR_CONFIG or ERR_IO (logged, with @file). */
+ * caller sets .sock and the address. Return: 0, ERR_NOMEM, ERR_CONFIG or ERR_IO (logged, with @file). */
 int gateway_map(struct gateway *gw, unsigned slot, const struct config_route *from, unsigned leader,
 		const char *file) WARN_UNUSED;
 

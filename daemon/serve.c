@@ -300,11 +300,11 @@ static int sockets(void *arg, int *fds, unsigned most)
 	if (s->state != SERVING)
 		return -1;
 	for (unsigned i = 0; i < s->gw.nslots && n < most; i++) {
-		const struct gateway_door *door = &s->gw.doors[i];
+		const struct gateway_sock *sock = &s->gw.socks[i];
 
-		if (!door->listener)
+		if (!sock->listener)
 			continue;
-		fds[n] = provider_listener_fd(s->gw.fabrics[door->fabric].kind, door->listener);
+		fds[n] = provider_listener_fd(s->gw.fabrics[sock->fabric].kind, sock->listener);
 		if (fds[n] < 0)
 			return -1;
 		n += !inherit_lends(&s->inherit, fds[n]);

@@ -51,7 +51,7 @@ struct worker {
 	struct proxy *proxy;
 	struct report report;
 	struct worker_query *worker_query; /* while it is being answered */
-	struct gateway_door *doors;	   /* listening sockets to which this worker is attached */
+	struct gateway_sock *socks;	   /* listening sockets to which this worker is attached */
 	bool draining, stopping;
 	nsec_t yielded;	 /* ending: connected clients are served until then */
 	nsec_t deadline; /* ending: calls in flight may finish until then */
@@ -75,42 +75,42 @@ enum worker_state worker_state(const struct worker *w)
 	return (enum worker_state)atomic_load(&w->state);
 }
 
-static void detach_door(struct worker *w, unsigned door)
+static void detach_sock(struct worker *w, unsigned sock)
 {
-	struct gateway_door *at = &w->doors[door];
+	struct gateway_sock *at = &w->socks[sock];
 
 	if (at->listener)
 		fabric_detach(w->fabrics[at->fabric], at->listener);
-	*at = (struct gateway_door){.listener = NULL};
+	*at = (struct gateway_sock){.listener = NULL};
 }
 
-static int attach_door(struct worker *w, unsigned door)
+static int attach_sock(struct worker *w, unsigned sock)
 {
-	const struct gateway_door *at = &w->gw->doors[door];
+	const struct gateway_sock *at = &w->gw->socks[sock];
 	int err;
 
 	if (!at->listener || w->draining)
 		return 0;
 	err = fabric_attach(w->fabrics[at->fabric], at->listener,
-			    proxy_route_owner(w->proxy, door));
+			    proxy_route_owner(w->proxy, sock));
 	if (!err)
-		w->doors[door] = *at;
+		w->socks[sock] = *at;
 	return err;
 }
 
 static void detach(struct worker *w)
 {
-	for (unsigned i = 0; w->doors && i < w->gw->nslots; i++)
-		detach_door(w, i);
+	for (unsigned i = 0; w->socks && i < w->gw->nslots; i++)
+		detach_sock(w, i);
 }
 
 static int attach(struct worker *w)
 {
-	w->doors = mem_zalloc(w->gw->nslots * sizeof(*w->doors));
-	if (!w->doors)
+	w->socks = mem_zalloc(w->gw->nslots * sizeof(*w->socks));
+	if (!w->socks)
 		return ERR_NOMEM;
 	for (unsigned i = 0; i < w->gw->nslots; i++) {
-		int err = attach_door(w, i);
+		int err = attach_sock(w, i);
 
 		if (err)
 			return err;
@@ -277,9 +277,9 @@ static int add_some(struct worker *w, struct change *c)
 				      w->gw->listens[c->new[c->added].slot].part, c->sides);
 	for (unsigned i = 0; i < c->nnew && !err; i++)
 		if (c->new[i].opens) {
-			proxy_listen_by(w->proxy, w->gw->listens[c->new[i].slot].door,
+			proxy_listen_by(w->proxy, w->gw->listens[c->new[i].slot].sock,
 					c->new[i].slot);
-			err = attach_door(w, w->gw->listens[c->new[i].slot].door);
+			err = attach_sock(w, w->gw->listens[c->new[i].slot].sock);
 		}
 	return err;
 }
@@ -288,8 +288,8 @@ static void take_back(struct worker *w, const struct change *c, unsigned added)
 {
 	for (unsigned i = 0; i < added; i++) {
 		if (c->new[i].opens) {
-			detach_door(w, w->gw->listens[c->new[i].slot].door);
-			proxy_listen_by(w->proxy, w->gw->listens[c->new[i].slot].door,
+			detach_sock(w, w->gw->listens[c->new[i].slot].sock);
+			proxy_listen_by(w->proxy, w->gw->listens[c->new[i].slot].sock,
 					PROXY_NO_SLOT);
 		}
 		proxy_route_retire(w->proxy, c->new[i].slot);
@@ -301,12 +301,12 @@ static void turn_over(struct worker *w, const struct change *c)
 {
 	for (unsigned i = 0; i < c->nnew; i++)
 		if (c->new[i].leads && !c->new[i].opens)
-			proxy_listen_by(w->proxy, w->gw->listens[c->new[i].slot].door,
+			proxy_listen_by(w->proxy, w->gw->listens[c->new[i].slot].sock,
 					c->new[i].slot);
 	for (unsigned i = 0; i < c->nold; i++) {
 		if (c->old[i].closes) {
-			detach_door(w, w->gw->listens[c->old[i].slot].door);
-			proxy_listen_by(w->proxy, w->gw->listens[c->old[i].slot].door,
+			detach_sock(w, w->gw->listens[c->old[i].slot].sock);
+			proxy_listen_by(w->proxy, w->gw->listens[c->old[i].slot].sock,
 					PROXY_NO_SLOT);
 		}
 		proxy_route_retire(w->proxy, c->old[i].slot);
@@ -467,7 +467,7 @@ void worker_free(struct worker *w)
 		if (w->fabrics[i])
 			fabric_free(w->fabrics[i]);
 	mem_free(w->fabrics);
-	mem_free(w->doors);
+	mem_free(w->socks);
 	mem_free(w->report.figures);
 	loop_free(w->loop);
 	mem_free(w);

@@ -61,7 +61,7 @@ struct route_state {
 	/* Limits of handshakes of host authentication under way. */
 	struct handshake_limit handshakes[PROXY_SIDES];
 	/* Armed while a leg waits in one of .handshakes. */
-	struct timer doors;
+	struct timer slot_timer;
 	struct proxy_counters count;
 };
 

@@ -45,15 +45,15 @@ static void evict_silent(struct route_state *rs, struct handshake_limit *d, nsec
 	}
 }
 
-static void on_doors(struct timer *timer, nsec_t now)
+static void on_slot_timer(struct timer *timer, nsec_t now)
 {
-	struct route_state *rs = container_of(timer, struct route_state, doors);
+	struct route_state *rs = container_of(timer, struct route_state, slot_timer);
 
 	evict_silent(rs, &rs->handshakes[PROXY_CLIENT], now);
 	evict_silent(rs, &rs->handshakes[PROXY_SERVER], now);
 	if (handshake_limit_has_waiting(&rs->handshakes[PROXY_CLIENT]) ||
 	    handshake_limit_has_waiting(&rs->handshakes[PROXY_SERVER]))
-		timer_arm(&rs->proxy->timers, timer, now + SESSION_DOORS);
+		timer_arm(&rs->proxy->timers, timer, now + SESSION_SLOT_CHECK);
 }
 
 /* Set the limit of one side, and keep the memory of its handshakes free: at most
@@ -94,7 +94,7 @@ int session_auth_open(struct route_state *rs, unsigned sides)
 
 	if (sides > 0)
 		share /= sides;
-	timer_init(&rs->doors, on_doors);
+	timer_init(&rs->slot_timer, on_slot_timer);
 	err = open_handshakes(rs, &rs->handshakes[PROXY_CLIENT], rs->route->client.auth, share);
 	if (!err)
 		err = open_handshakes(rs, &rs->handshakes[PROXY_SERVER], rs->route->server.auth,
@@ -104,7 +104,7 @@ int session_auth_open(struct route_state *rs, unsigned sides)
 
 void session_auth_fini(struct route_state *rs)
 {
-	timer_disarm(&rs->proxy->timers, &rs->doors);
+	timer_disarm(&rs->proxy->timers, &rs->slot_timer);
 	rs->proxy->fixed_limit += rs->handshake_limits_bytes;
 	handshake_limit_fini(&rs->handshakes[PROXY_CLIENT]);
 	handshake_limit_fini(&rs->handshakes[PROXY_SERVER]);

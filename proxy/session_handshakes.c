@@ -64,7 +64,7 @@ void session_auth(struct session *s, struct leg *leg)
 {
 	struct handshake_slot *g = slot_of(s, leg);
 	struct handshake_limit *d = handshake_limit_of(s, leg);
-	struct timer *doors = &side_of(s, leg)->doors;
+	struct timer *timer = &side_of(s, leg)->slot_timer;
 	struct proxy *p = s->proxy;
 
 	leg_auth_clock(leg, p->now);
@@ -74,8 +74,8 @@ void session_auth(struct session *s, struct leg *leg)
 		return;
 	if (handshake_limit_enter(d, g, &leg->conn->peer, p->now))
 		admit(s, leg);
-	else if (!timer_is_armed(doors))
-		timer_arm(&p->timers, doors, p->now + SESSION_DOORS);
+	else if (!timer_is_armed(timer))
+		timer_arm(&p->timers, timer, p->now + SESSION_SLOT_CHECK);
 }
 
 void session_auth_end(struct session *s)

@@ -7,7 +7,7 @@
 /** session_handshakes - a session's places among handshakes of host authentication. */
 
 /* While handshakes wait for a place, those that have one are checked at this interval. */
-#define SESSION_DOORS (NSEC_PER_SEC / 4)
+#define SESSION_SLOT_CHECK (NSEC_PER_SEC / 4)
 
 /** session_auth - something happened on @leg: its handshake may need a place, wait for one, or be
  * over. */

@@ -279,7 +279,7 @@ static void garbage(struct rogue *r)
 	for (unsigned i = 0; i < n; i++)
 		words[i] = mark_word32(rogue_draw(r, 2) ? r->mark : MARK_NONE,
 				       (uint32_t)rng_next(r->rng));
-	if (!rogue_draw(r, 3)) /* past the first door */
+	if (!rogue_draw(r, 3)) /* past the check of the version */
 		words[1 % n] = r->version;
 	if (rogue_draw(r, 2))
 		words[3 % n] = rng_below(r->rng, 16);

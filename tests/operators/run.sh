@@ -600,11 +600,11 @@ case_service_reload() {
     reload 2 0 0 1 ''
     served 20051 "again"
     served 20053 "from now on"
-    # With another setup_timeout a route has the same socket by another door.
+    # With another setup_timeout a route opens the same socket with other settings.
     routes one 20049 '' two 20051 'setup_timeout = 8;'
     reload 0 1 1 1 ''
     turned_away 20053
-    served 20051 "by another door"
+    served 20051 "with other settings"
     # Half of a reload gives back what it took.
     routes one 20049 '' three 20053 '' four 20050 ''
     refused '{"do":"reload"}'

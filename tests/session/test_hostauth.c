@@ -563,7 +563,7 @@ static void a_handshake_under_computation_is_not_closed(void **state)
 		is_in = handshake_limit_enter(d, waiting, &addr,
 					      hall.proxy->now + 1000 * NSEC_PER_SEC);
 	}
-	timer_arm(&hall.proxy->timers, &rs->doors, hall.proxy->now);
+	timer_arm(&hall.proxy->timers, &rs->slot_timer, hall.proxy->now);
 	world_run(&hall, HANDSHAKE_SLOT_TIME + NSEC_PER_SEC / 2);
 	assert_false(hall.raw.closed);
 	assert_ptr_equal(preauth_queue_first(&d->inside), &behind.member);

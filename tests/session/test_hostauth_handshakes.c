@@ -184,5 +184,5 @@ int main(void)
 		cmocka_unit_test(one_server_has_half_of_the_slots),
 	};
 
-	return cmocka_run_group_tests_name("door", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("hostauth_handshakes", tests, NULL, NULL);
 }
