@@ -47,7 +47,7 @@
  * - A stream (fabric_stream()) is an exposure with less memory than length. The peer's octets are
  *   reported by PLACED events as they arrive, each before the events of anything that arrived
  *   later. They belong to the user until fabric_went_on(). While the memory is full, the
- *   connection's input is not read (.is_full).
+ *   connection's input is not read (.sink_blocked).
  * - Operations do not allocate, except from pools that grow with the load. Queue depths are fixed
  *   at connect or accept. A post beyond them returns ERR_AGAIN.
  *
@@ -69,7 +69,7 @@
  * Danger: one connection, or many whose server hangs, use up all Receives; the replies that would
  *         free them find none.
  * Rule:   C takes no further Receive while it holds more than 1/FABRIC_RECV_PER_CONN_DIV of those that are left
- *         (fabric_may_keep()). Its input waits until more are left, or C holds fewer; other
+ *         (fabric_may_hold()). Its input waits until more are left, or C holds fewer; other
  *         connections go on. RDMA Read responses may be behind the message that waits, and what C
  *         holds may be waiting for them. So a RECV_LIMITED event reports the wait, and the user gives back
  *         what it can. A user that has Reads to post (.reads_blocked) gets a second RECV_LIMITED event when the
@@ -280,7 +280,7 @@ struct fabric {
 	void *receives;
 	uint32_t receives_left; /* set by the user: how many Receives it could still post */
 	uint32_t receives_most; /* set by the user: most Receives it could ever have posted */
-	/* The provider limits how many Receives a connection holds: fabric_may_keep(). */
+	/* The provider limits how many Receives a connection holds: fabric_may_hold(). */
 	bool shares_out;
 	/* Receives are starved: at most 1/FABRIC_RECV_RESERVE_DIV are left, and connections with Reads wait for
 	 * others to give theirs back. */
@@ -307,8 +307,8 @@ struct fabric_conn {
 	/* exposures that the peer can reach; for statistics and leak tests */
 	uint32_t handles_live;
 	/* The user's: shared Receives whose messages the user got and is not done with. */
-	uint32_t kept;
-	/* The connection's input waits until .kept falls (fabric_gave_back()), or more Receives are
+	uint32_t recvs_held;
+	/* The connection's input waits until .recvs_held falls (fabric_gave_back()), or more Receives are
 	 * left. */
 	bool recv_limited;
 	/* Set by the user while .recv_limited: it holds back Reads, because their responses would be
@@ -316,7 +316,7 @@ struct fabric_conn {
 	bool reads_blocked;
 	/* The connection's input waits: a stream's window is full, because the user has not given
 	 * back what is in it (fabric_went_on()). */
-	bool is_full;
+	bool sink_blocked;
 	/* The connection did not use its last read turn: all input was taken, no
 	 * Read was answered and hardly an octet came. Lack of Receives is not what holds it up. */
 	bool read_turn_unused;
@@ -452,22 +452,22 @@ static inline int fabric_share_receives(struct fabric *f, uint32_t len, void *ow
 }
 
 /**
- * fabric_may_keep - whether a connection that holds @kept shared Receives may take one more
+ * fabric_may_hold - whether a connection that holds @held shared Receives may take one more
  * @left: how many are posted or could be
  * @most: how many there are in all
  *
  * A connection that holds none always may.
  */
-static inline bool fabric_may_keep(uint32_t kept, uint64_t left, uint32_t most)
+static inline bool fabric_may_hold(uint32_t held, uint64_t left, uint32_t most)
 {
-	return kept == 0 ||
-	       (kept <= left / FABRIC_RECV_PER_CONN_DIV && left > most / FABRIC_RECV_LOW_DIV);
+	return held == 0 ||
+	       (held <= left / FABRIC_RECV_PER_CONN_DIV && left > most / FABRIC_RECV_LOW_DIV);
 }
 
-/** fabric_gave_back - the user no longer needs the message of a shared Receive; lowers .kept. */
+/** fabric_gave_back - the user no longer needs the message of a shared Receive; lowers .recvs_held. */
 static inline void fabric_gave_back(struct fabric_conn *c)
 {
-	c->kept--;
+	c->recvs_held--;
 	if (c->recv_limited)
 		c->fabric->ops->gave_back(c);
 }
@@ -598,7 +598,7 @@ static inline int fabric_expose(struct fabric_conn *c, void *addr, uint32_t len,
  *   belong in the stream. Octets written twice are reported twice.
  * - Reported octets are the user's until fabric_went_on().
  * - While the window has no room, or the user holds FABRIC_STREAM_PIECES pieces, the connection's
- *   input is not read (.is_full).
+ *   input is not read (.sink_blocked).
  * - fabric_withdraw() counts as written only octets that PLACED events reported before it. Octets
  *   in the window that were not reported are lost. No PLACED event follows a withdrawal.
  *

@@ -158,7 +158,7 @@ int iwarp_conn_queues(struct iwarp_conn *c, const struct fabric_conn_params *p)
 		seed[i] = iwarp_draw(c->iw);
 	rc = qp_init(&c->qp, &depths, seed, &c->iw->store);
 	if (!rc && c->qp.recvq)
-		c->qp.kept = &c->base.kept;
+		c->qp.recvs_held = &c->base.recvs_held;
 	c->has_qp = !rc;
 	return rc;
 }

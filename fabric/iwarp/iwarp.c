@@ -207,9 +207,9 @@ static int op_stream(struct fabric_conn *fc, const struct fabric_piece *window, 
 
 /* A Write that waited for room in a stream's window may continue; so may one whose stream was
  * withdrawn. */
-static void try_full(struct iwarp_conn *c)
+static void try_blocked_sinks(struct iwarp_conn *c)
 {
-	if (c->base.is_full && c->state == IWARP_OPEN)
+	if (c->base.sink_blocked && c->state == IWARP_OPEN)
 		stream_yield(c);
 }
 
@@ -220,7 +220,7 @@ static void op_went_on(struct fabric_conn *fc, uint32_t handle, uint32_t len)
 	if (!c->has_qp)
 		return;
 	qp_went_on(&c->qp, handle, len);
-	try_full(c);
+	try_blocked_sinks(c);
 }
 
 static int op_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie, uint32_t *written)
@@ -233,7 +233,7 @@ static int op_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie, ui
 		return ERR_CLOSED;
 	rc = qp_withdraw(&c->qp, handle, cookie, written);
 	c->base.handles_live = c->qp.stags.live;
-	try_full(c);
+	try_blocked_sinks(c);
 	/* The withdrawal may have ended the stream; the next flush notices. */
 	if (c->qp.state > QP_DRAINING && c->state >= IWARP_OPEN && c->state < IWARP_CLOSED)
 		return posted(c, 0), rc;
@@ -324,7 +324,7 @@ static bool iwarp_conn_event(struct iwarp_conn *c, struct fabric_event *ev)
 	if (c->has_qp && qp_next_event(&c->qp, ev)) {
 		ev->conn = &c->base;
 		if (ev->type == FABRIC_EV_PLACED)
-			try_full(c);
+			try_blocked_sinks(c);
 		c->base.handles_live = c->qp.stags.live;
 		return true;
 	}
@@ -470,7 +470,8 @@ static void op_shed(struct fabric *f, size_t octets)
 		size_t holds = c->state == IWARP_OPEN ? qp_holds(&c->qp) : 0;
 
 		if (!holds || !idles_on_memory(c) ||
-		    (qp_is_starved(&c->qp) && c->base.kept <= FABRIC_RECV_PER_CONN_DIV) || !octets)
+		    (qp_is_starved(&c->qp) && c->base.recvs_held <= FABRIC_RECV_PER_CONN_DIV) ||
+		    !octets)
 			continue;
 		iwarp_conn_end(c, ERR_NOMEM, "memory is short, and it holds some and hardly moves");
 		octets -= holds < octets ? holds : octets;

@@ -130,7 +130,7 @@ struct iwarp_conn {
 		 * answered */
 		uint32_t reads;
 		/* reads_done at the start and at the last look; fewest Receives held */
-		uint32_t began, done, kept;
+		uint32_t began, done, held;
 		uint64_t octets; /* octets received at the start */
 	} read_turn;
 	/* the last fabric_shed() that found it holding memory; octets moved until then */

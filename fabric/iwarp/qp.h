@@ -154,7 +154,7 @@ struct qp_rx {
 	bool starved; /* the FPDU at the head of the stage is a Send that found no shared Receive */
 	/* the FPDU at the head of the stage is a Write that found no room in the window of a
 	 * stream */
-	bool full;
+	bool sink_blocked;
 	struct qp_spill *spill; /* octets set aside that follow those in the stage, or NULL */
 	/* the last qp_rx_want(): octets of its first piece that go to dst, and the FPDUs it expects
 	 * then */
@@ -221,9 +221,9 @@ struct qp {
 	struct fabric_piece *pieces;
 	uint32_t recv_head, recv_count, recv_owed;
 	struct recvq *recvq; /* the shared Receives; NULL: it has its own */
-	/* shared Receives that its user holds (.kept): borrowed, set after qp_init(); NULL: not
+	/* shared Receives that its user holds (.recvs_held): borrowed, set after qp_init(); NULL: not
 	 * counted */
-	const uint32_t *kept;
+	const uint32_t *recvs_held;
 	struct qp_recv *shared; /* the shared Receive that the message under way fills */
 	struct table ops;
 	uint32_t reads;	     /* Reads posted and not completed */
@@ -321,7 +321,7 @@ void qp_sum_exposure(struct qp *qp, uint32_t handle, struct sums *sums);
 void qp_sum_posted(struct qp *qp, struct sums *sums, uint32_t at);
 
 /** qp_rx_want - where the next octets go. Return: pieces in @iov; 0 when no octets are wanted:
- * the stream has ended, qp_is_starved() or qp_is_full(), or memory is missing. */
+ * the stream has ended, qp_is_starved() or qp_sink_is_blocked(), or memory is missing. */
 unsigned qp_rx_want(struct qp *qp, struct iovec iov[QP_RX_IOV]);
 
 /** qp_rx_got - @n octets came, in the order of the last qp_rx_want(). */
@@ -330,11 +330,11 @@ void qp_rx_got(struct qp *qp, size_t n);
 /** qp_rx_pause - no more octets for now: gives the stage back if it is empty. */
 void qp_rx_pause(struct qp *qp);
 
-/** qp_keeps - shared Receives that its user holds, and those with messages not polled yet. */
-uint32_t qp_keeps(const struct qp *qp);
+/** qp_recvs_held - shared Receives that its user holds, and those with messages not polled yet. */
+uint32_t qp_recvs_held(const struct qp *qp);
 
-/** qp_may_keep - whether it may take one more shared Receive. */
-bool qp_may_keep(const struct qp *qp);
+/** qp_may_hold - whether it may take one more shared Receive. */
+bool qp_may_hold(const struct qp *qp);
 
 /** qp_is_starved - a message waits for a shared Receive, and all octets behind it wait. */
 static inline bool qp_is_starved(const struct qp *qp)
@@ -348,10 +348,10 @@ bool qp_rx_is_inside_send(const struct qp *qp);
 /** qp_rx_is_inside - a message has begun, and octets of it are still to come. */
 bool qp_rx_is_inside(const struct qp *qp);
 
-/** qp_is_full - a Write waits for room in the window of a stream, and all octets behind it wait. */
-static inline bool qp_is_full(const struct qp *qp)
+/** qp_sink_is_blocked - a Write waits for room in the window of a stream, and all octets behind it wait. */
+static inline bool qp_sink_is_blocked(const struct qp *qp)
 {
-	return qp->rx.full;
+	return qp->rx.sink_blocked;
 }
 
 /** qp_rx_resume - there may be a Receive, or room in the window: try again. */

@@ -17,17 +17,17 @@ void qp_complete(struct qp *qp, struct qp_event *e, enum fabric_ev_type type, in
 	qp->ev_count++;
 }
 
-uint32_t qp_keeps(const struct qp *qp)
+uint32_t qp_recvs_held(const struct qp *qp)
 {
-	return qp->kept ? *qp->kept + qp->recv_owed : 0;
+	return qp->recvs_held ? *qp->recvs_held + qp->recv_owed : 0;
 }
 
-bool qp_may_keep(const struct qp *qp)
+bool qp_may_hold(const struct qp *qp)
 {
 	uint64_t left = recvq_left(qp->recvq);
-	uint32_t most = qp->recvq->most, keeps = qp_keeps(qp);
+	uint32_t most = qp->recvq->most, keeps = qp_recvs_held(qp);
 
-	return (fabric_may_keep(keeps, left, most) &&
+	return (fabric_may_hold(keeps, left, most) &&
 		(keeps == 0 || left > recvq_spare(qp->recvq))) ||
 	       (qp->reads && left > most / FABRIC_RECV_READER_DIV) ||
 	       (qp->has_read_turn && left > most / FABRIC_RECV_RESERVE_DIV);
@@ -37,7 +37,7 @@ struct qp_recv *qp_receive(struct qp *qp)
 {
 	if (!qp->recvq)
 		return qp->recv_count ? &qp->recvs[qp->recv_head] : NULL;
-	if (!qp->shared && qp->recv_owed < qp->depths.max_recvs && qp_may_keep(qp))
+	if (!qp->shared && qp->recv_owed < qp->depths.max_recvs && qp_may_hold(qp))
 		qp->shared = recvq_take(qp->recvq);
 	return qp->shared;
 }

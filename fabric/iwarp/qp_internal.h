@@ -23,7 +23,7 @@ static inline void qp_rx_next_piece(struct qp_rx *rx)
 /** qp_rx_waits - the segment at the start of the stage cannot be taken yet. */
 static inline bool qp_rx_waits(const struct qp_rx *rx)
 {
-	return rx->starved || rx->full;
+	return rx->starved || rx->sink_blocked;
 }
 
 static inline void qp_fifo_push(struct qp *qp, struct qp_fifo *fifo, uint32_t op)

@@ -117,8 +117,8 @@ static void begin_write(struct qp *qp)
 	rx->dst = e->window.bytes
 			  ? fabric_window_place(&e->window, (uint32_t)rx->h.offset, rx->payload_len)
 			  : e->addr + rx->h.offset;
-	rx->full = !rx->dst;
-	if (rx->full)
+	rx->sink_blocked = !rx->dst;
+	if (rx->sink_blocked)
 		return;
 	rx->target = e;
 	keep_sums(qp, e->sums, (uint32_t)rx->h.offset);

@@ -337,7 +337,7 @@ void qp_rx_resume(struct qp *qp)
 	struct qp_rx *rx = &qp->rx;
 	struct qp_spill *s = rx->spill;
 
-	rx->starved = rx->full = false;
+	rx->starved = rx->sink_blocked = false;
 	qp_rx_steps(qp);
 	if (!s || qp_rx_waits(rx))
 		return;

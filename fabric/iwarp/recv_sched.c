@@ -4,7 +4,7 @@
  *
  * A connection whose next message finds no shared Receive waits in one of two lists:
  * - `recv_waiters`: the connection may take a Receive. It gets the next one that is posted.
- * - `recv_limited`: the connection's user holds more Receives than fabric_may_keep() allows. The
+ * - `recv_limited`: the connection's user holds more Receives than fabric_may_hold() allows. The
  *   connection moves to `recv_waiters` when the user gave some back, or when enough are left.
  *
  * A connection in `recv_limited` may get a read turn. With a read turn it may use Receives down to
@@ -127,7 +127,7 @@ void recv_sched_await(struct iwarp_conn *c)
 	if (!list_is_empty(&c->recv_wait))
 		return;
 	iw->counters.receive_waits++;
-	c->base.recv_limited = !qp_may_keep(&c->qp);
+	c->base.recv_limited = !qp_may_hold(&c->qp);
 	if (!c->base.recv_limited) {
 		list_add_tail(&iw->recv_waiters, &c->recv_wait);
 		return;
@@ -152,7 +152,7 @@ void recv_sched_try(struct iwarp_conn *c)
 
 static void try_if_enough(struct iwarp_conn *c)
 {
-	if (c->state == IWARP_OPEN && qp_may_keep(&c->qp))
+	if (c->state == IWARP_OPEN && qp_may_hold(&c->qp))
 		recv_sched_try(c);
 }
 
@@ -177,7 +177,7 @@ static void begin_read_turn(struct iwarp_conn *c)
 	c->read_turn.looks = c->read_turn.idle = 0;
 	c->read_turn.reads = c->qp.reads_done + c->qp.reads;
 	c->read_turn.began = c->read_turn.done = c->qp.reads_done;
-	c->read_turn.kept = qp_keeps(&c->qp);
+	c->read_turn.held = qp_recvs_held(&c->qp);
 	c->read_turn.octets = c->qp.rx.octets;
 	c->qp.has_read_turn = true;
 	list_add_tail(&c->iw->read_turns, &c->read_turn_link);
@@ -201,7 +201,7 @@ static bool is_through(const struct iwarp_conn *c)
 	bool has_answers = (int32_t)(c->qp.reads_done - c->read_turn.reads) >= 0;
 
 	return list_is_empty(&c->recv_wait) && has_answers &&
-	       qp_keeps(&c->qp) <= recvq_left(c->qp.recvq) / FABRIC_RECV_PER_CONN_DIV;
+	       qp_recvs_held(&c->qp) <= recvq_left(c->qp.recvq) / FABRIC_RECV_PER_CONN_DIV;
 }
 
 /* Whether @c made no progress in its read turn, or has had it for too long. */
@@ -209,11 +209,11 @@ static bool is_slow(struct iwarp_conn *c)
 {
 	const struct qp *qp = &c->qp;
 
-	if (qp->reads_done != c->read_turn.done || qp_keeps(qp) < c->read_turn.kept)
+	if (qp->reads_done != c->read_turn.done || qp_recvs_held(qp) < c->read_turn.held)
 		c->read_turn.idle = 0;
 	c->read_turn.done = qp->reads_done;
-	if (qp_keeps(qp) < c->read_turn.kept)
-		c->read_turn.kept = qp_keeps(qp);
+	if (qp_recvs_held(qp) < c->read_turn.held)
+		c->read_turn.held = qp_recvs_held(qp);
 	/* Without Reads outstanding @c waits for memory, which connections with Reads outstanding
 	 * may hold. */
 	return ++c->read_turn.idle >= (qp->reads ? READ_TURN_IDLE : 1) ||

@@ -488,7 +488,7 @@ static void read_share(struct iwarp_conn *c, const size_t each_way)
 		return;
 	if (share < each_way && !moved_lately(c))
 		c->iw->latency_bound_until = c->iw->ticked + HASTE_TIME;
-	c->base.is_full = qp_is_full(&c->qp);
+	c->base.sink_blocked = qp_sink_is_blocked(&c->qp);
 	qp_rx_pause(&c->qp);
 	watch_message(c);
 	if (qp_is_starved(&c->qp))
@@ -512,7 +512,7 @@ static void go_on(struct iwarp_conn *c)
 {
 	size_t share = fair_share(c->iw);
 
-	if (qp_is_full(&c->qp) && c->state == IWARP_OPEN)
+	if (qp_sink_is_blocked(&c->qp) && c->state == IWARP_OPEN)
 		qp_rx_resume(&c->qp);
 	read_share(c, share);
 	if (c->state == IWARP_CLOSING)
@@ -614,7 +614,7 @@ void stream_disconnect(struct iwarp_conn *c)
 		c->base.recv_limited = false;
 		stream_yield(c);
 	}
-	if (c->base.is_full)
+	if (c->base.sink_blocked)
 		stream_yield(c);
 	stream_write(c);
 }

@@ -146,7 +146,7 @@ struct mem_conn {
 	struct mem_exposure *exposures;
 	struct list
 		backlog; /* operations of the peer's that wait for a shared Receive, or for room in a stream */
-	bool has_room;	     /* .is_full is set, but there may be room since */
+	bool has_room;	     /* .sink_blocked is set, but there may be room since */
 	struct list waiting; /* in its instance's .waiting while there is a backlog */
 	struct mem_due resume;
 	uint32_t unpolled; /* messages in shared Receives */

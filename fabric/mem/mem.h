@@ -53,7 +53,7 @@ struct memnet_config {
 	bool no_written;      /* withdrawals do not tell what was written */
 	bool no_remote_inv;   /* connections say that handles cannot be invalidated remotely */
 	bool shares_receives; /* fabric_share_receives() works */
-	/* the number of Receives that a connection holds is not limited (fabric_may_keep()), as on
+	/* the number of Receives that a connection holds is not limited (fabric_may_hold()), as on
 	 * devices */
 	bool shares_blindly;
 	uint32_t shared_least, shared_most; /* the queue's bounds (fabric/depth.h); 0: 8, 1024 */

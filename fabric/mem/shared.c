@@ -18,7 +18,7 @@
  * These operations wait in the .backlog of the end they are for, as on a device that tells its sender
  * to try again:
  * - a Send that finds .queue empty;
- * - a Send to an end that holds too many Receives (fabric_may_keep()), unless the instance shares blindly;
+ * - a Send to an end that holds too many Receives (fabric_may_hold()), unless the instance shares blindly;
  * - a Send of an end whose messages a test limits (memnet_limit_messages()), even if Receives are not shared;
  * - a Write to a stream that has no room;
  * - every operation that arrives behind one of these.
@@ -124,7 +124,7 @@ static bool may_keep(const struct mem_conn *c)
 	uint64_t left = (uint64_t)f->receives_left + mem_conn_fabric(c)->share.queued;
 
 	return !f->shares_out ||
-	       fabric_may_keep(c->base.kept + c->unpolled, left, f->receives_most) ||
+	       fabric_may_hold(c->base.recvs_held + c->unpolled, left, f->receives_most) ||
 	       (c->base.reads_blocked && left > f->receives_most / FABRIC_RECV_RESERVE_DIV);
 }
 
@@ -149,7 +149,7 @@ static bool can_go_on(const struct mem_conn *c)
 {
 	if (c->state != MEM_OPEN || c->closing)
 		return false;
-	return c->base.is_full ? c->has_room : !next_is_send(c) || !lacks_recv(c);
+	return c->base.sink_blocked ? c->has_room : !next_is_send(c) || !lacks_recv(c);
 }
 
 static void note_whether_it_waits(struct mem_conn *c)
@@ -191,7 +191,7 @@ static struct mem_op *unqueue(struct mem_fabric *f, struct mem_conn *c)
 	struct mem_op *op = container_of(list_pop(&c->backlog), struct mem_op, link);
 
 	list_del(&c->waiting);
-	c->base.is_full = false;
+	c->base.sink_blocked = false;
 	if (!list_is_empty(&c->backlog))
 		list_add_tail(&f->share.waiting, &c->waiting);
 	note_whether_it_waits(c);
@@ -213,7 +213,7 @@ struct mem_op *mem_shared_next(struct mem_fabric *f, struct mem_conn **target)
 
 void mem_shared_back(struct mem_conn *target, struct mem_op *op)
 {
-	target->base.is_full = true;
+	target->base.sink_blocked = true;
 	target->has_room = false;
 	list_add_head(&target->backlog, &op->link);
 	if (list_is_empty(&target->waiting))
@@ -223,7 +223,7 @@ void mem_shared_back(struct mem_conn *target, struct mem_op *op)
 
 void mem_shared_room(struct mem_conn *c)
 {
-	if (!c->base.is_full)
+	if (!c->base.sink_blocked)
 		return;
 	c->has_room = true;
 	mem_shared_wake(mem_conn_fabric(c));
@@ -252,7 +252,7 @@ void mem_shared_forget(struct mem_conn *c)
 {
 	while (list_pop(&c->backlog))
 		;
-	c->base.is_full = false;
+	c->base.sink_blocked = false;
 	list_del(&c->waiting);
 	list_del(&c->resume.link);
 }

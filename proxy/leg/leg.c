@@ -394,9 +394,9 @@ bool leg_should_copy_out(const struct leg *leg)
 {
 	const struct recvs *r = leg->recvs;
 
-	return r &&
-	       (recvs_tight(r) || (leg->conn && r->fabric->shares_out &&
-				   !fabric_may_keep(2 * leg->conn->kept, recvs_left(r), r->most)));
+	return r && (recvs_tight(r) ||
+		     (leg->conn && r->fabric->shares_out &&
+		      !fabric_may_hold(2 * leg->conn->recvs_held, recvs_left(r), r->most)));
 }
 
 bool leg_reads_are_blocked(struct leg *leg, const struct rpc_msg *call)

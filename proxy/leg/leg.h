@@ -311,7 +311,7 @@ static inline uint32_t leg_holds(const struct leg *leg)
 }
 
 /** leg_is_recv_limited - the messages of @leg hold its full share of the shared Receives
- * (fabric_may_keep()), so the peer's next message waits. */
+ * (fabric_may_hold()), so the peer's next message waits. */
 static inline bool leg_is_recv_limited(const struct leg *leg)
 {
 	return leg->conn && leg->conn->recv_limited;
@@ -328,7 +328,7 @@ static inline bool leg_has_group(const struct leg *leg)
  * what came before (fabric_stream()). */
 static inline bool leg_sink_is_blocked(const struct leg *leg)
 {
-	return leg->conn && leg->conn->is_full;
+	return leg->conn && leg->conn->sink_blocked;
 }
 
 /** enum leg_block - reasons of the gateway's own that keep a leg's peer from continuing; bits of

@@ -321,7 +321,7 @@ static bool took_shared(struct leg *leg, const struct fabric_event *ev, struct l
 	else if (ev->len > leg->cfg->inline_bytes)
 		breach = "the peer sent a message larger than the inline threshold";
 	if (!breach && !leg->closing) {
-		leg->conn->kept++;
+		leg->conn->recvs_held++;
 		leg->recvs->busy += leg->posted == leg->nrbufs;
 		rb->look = leg->recvs->look;
 		return true;

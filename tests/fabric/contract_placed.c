@@ -59,7 +59,7 @@ static void as_it_comes(void **state)
 		check(&p->b, SHADOW, at, 1);
 		check_byte(&p->b, SHADOW + at, 64, OLD);
 	}
-	assert_false(p->b.conn->is_full);
+	assert_false(p->b.conn->sink_blocked);
 	nothing_beside(&p->b);
 	assert_int_equal(fence(&p->b, seg.handle), at);
 }
@@ -109,7 +109,7 @@ static void no_more_than_its_window(void **state)
 	assert_true(do_send(&p->a, 0, 8) >= 0);
 	settle(t);
 	assert_in_range(p->b.placed, WINDOW / 2, WINDOW);
-	assert_true(p->b.conn->is_full);
+	assert_true(p->b.conn->sink_blocked);
 	assert_false(p->b.ops[r].done);
 	check(&p->b, SHADOW, p->b.placed, 4);
 	while (p->b.nheld > 0) {
@@ -119,7 +119,7 @@ static void no_more_than_its_window(void **state)
 		settle(t);
 		assert_in_range(p->b.placed - before, 0, WINDOW);
 	}
-	assert_false(p->b.conn->is_full);
+	assert_false(p->b.conn->sink_blocked);
 	succeed(&p->b, r);
 	assert_int_equal(p->b.placed, LEN);
 	check(&p->b, SHADOW, LEN, 4);
@@ -142,7 +142,7 @@ static void no_more_than_some_pieces(void **state)
 	for (uint32_t at = 0; at < 40; at += 2)
 		post(p, &seg, at, 1);
 	settle(t);
-	assert_true(p->b.nheld < FABRIC_STREAM_PIECES && p->b.conn->is_full);
+	assert_true(p->b.nheld < FABRIC_STREAM_PIECES && p->b.conn->sink_blocked);
 	while (p->b.nheld > 0) {
 		give_back(&p->b);
 		settle(t);
@@ -167,11 +167,11 @@ static void others_go_on(void **state)
 	seg = streamed(&p->b);
 	p->b.keeps = true;
 	put(p, &seg, 0, LEN);
-	assert_true(p->b.conn->is_full);
+	assert_true(p->b.conn->sink_blocked);
 	barrier(t, &other->a, &other->b);
 	barrier(t, &other->b, &other->a);
 	barrier(t, &p->b, &p->a);
-	assert_false(other->b.conn->is_full);
+	assert_false(other->b.conn->sink_blocked);
 }
 
 /* A Write, a message, a Write: with the message all is known that came before it. */
@@ -262,7 +262,7 @@ static void withdrawn_while_full(void **state)
 	seg = streamed(&p->b);
 	p->b.keeps = true;
 	put(p, &seg, 0, LEN);
-	assert_true(p->b.conn->is_full);
+	assert_true(p->b.conn->sink_blocked);
 	assert_in_range(fence(&p->b, seg.handle), WINDOW / 2, WINDOW);
 	both_end(t, p);
 }
@@ -315,7 +315,7 @@ static void ended_while_full(void **state)
 	seg = streamed(&p->b);
 	p->b.keeps = true;
 	put(p, &seg, 0, LEN);
-	assert_true(p->b.conn->is_full);
+	assert_true(p->b.conn->sink_blocked);
 	fabric_disconnect(p->b.conn);
 	both_end(t, p);
 }

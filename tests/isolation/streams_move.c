@@ -112,14 +112,14 @@ static void feed_some(struct stream_conn *c, size_t n)
 	size_t took = feed(&c->qp, c->in.octets + c->in.from, n, 0);
 
 	pipe_took(&c->in, took);
-	c->base.is_full = qp_is_full(&c->qp);
+	c->base.sink_blocked = qp_sink_is_blocked(&c->qp);
 	if (qp_is_starved(&c->qp) && list_is_empty(&c->recv_wait))
 		list_add_tail(&f->recv_waiters, &c->recv_wait);
 }
 
 static bool is_waiting(const struct stream_conn *c)
 {
-	return qp_is_starved(&c->qp) || qp_is_full(&c->qp);
+	return qp_is_starved(&c->qp) || qp_sink_is_blocked(&c->qp);
 }
 
 /* All has come that ever comes. */
@@ -148,9 +148,9 @@ void streams_deliver(struct timer *t, nsec_t now)
 			deliver_at(c, streams_soon(net));
 		return;
 	}
-	if (c->state == STREAM_OPEN && qp_is_full(&c->qp)) {
+	if (c->state == STREAM_OPEN && qp_sink_is_blocked(&c->qp)) {
 		qp_rx_resume(&c->qp);
-		c->base.is_full = qp_is_full(&c->qp);
+		c->base.sink_blocked = qp_sink_is_blocked(&c->qp);
 		streams_pump(c);
 	}
 	if (c->state == STREAM_OPEN && is_waiting(c) && !c->in.reset)
@@ -186,7 +186,7 @@ void streams_resume(struct stream_conn *c)
 
 void streams_try_full(struct stream_conn *c)
 {
-	if (c->base.is_full && c->state == STREAM_OPEN)
+	if (c->base.sink_blocked && c->state == STREAM_OPEN)
 		deliver_at(c, net_of_stream(c)->now);
 }
 

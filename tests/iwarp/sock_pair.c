@@ -68,7 +68,7 @@ void sock_pair_step(struct sock_pair *p)
 			p->private_len = ev.private_data.len;
 		}
 		if (ev.type == FABRIC_EV_RECV && p->keeps && ev.conn)
-			ev.conn->kept++;
+			ev.conn->recvs_held++;
 		if (ev.type == FABRIC_EV_REQUEST)
 			answer_request(p, ev.conn);
 	}

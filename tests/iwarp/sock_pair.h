@@ -21,7 +21,7 @@ struct sock_pair {
 	size_t private_len;
 	int wait_ms;	   /* longest wait of a step */
 	int reject;	   /* refuse incoming connections */
-	bool keeps;	   /* the test keeps received buffers: fabric_conn.kept counts them */
+	bool keeps;	   /* the test keeps received buffers: fabric_conn.recvs_held counts them */
 	unsigned requests; /* number of connection requests */
 	/* called for a connection request before it is accepted */
 	void (*before_accept)(struct sock_pair *p, struct fabric_conn *c);

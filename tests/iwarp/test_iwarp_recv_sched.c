@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A connection whose user keeps too many of the shared Receives is the only one that waits for them
- * (fabric_may_keep()). It continues when its user keeps fewer, or more are free.
+ * (fabric_may_hold()). It continues when its user keeps fewer, or more are free.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -266,7 +266,7 @@ static void go(unsigned n)
 				continue;
 			assert_true(pair.logged < SOCK_LOG);
 			pair.log[pair.logged++] = ev;
-			ev.conn->kept += ev.type == FABRIC_EV_RECV;
+			ev.conn->recvs_held += ev.type == FABRIC_EV_RECV;
 		}
 	}
 }
@@ -486,7 +486,7 @@ static void a_turn_looks_at_some(void **state)
 	start_crowd(MANY);
 	count = iwarp_counters(pair.f);
 	for (unsigned i = 0; i < MANY; i++) {
-		crowd[i].conn->kept = RECVS;
+		crowd[i].conn->recvs_held = RECVS;
 		say(&crowd[i]);
 	}
 	look();

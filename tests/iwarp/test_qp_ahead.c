@@ -290,9 +290,9 @@ static void test_through_a_window(void **state)
 	assert_int_equal(qp_stream(&rx, &memory, REGION, NULL, &seg), 0);
 	write_at(&seg, 0, REGION);
 	wire_len = drain(&tx, wire, sizeof(wire));
-	for (unsigned i = 0; wire_at < wire_len || qp_is_full(&rx); i++) {
+	for (unsigned i = 0; wire_at < wire_len || qp_sink_is_blocked(&rx); i++) {
 		assert_true(i < 20);
-		while (wire_at < wire_len && !qp_is_full(&rx))
+		while (wire_at < wire_len && !qp_sink_is_blocked(&rx))
 			assert_true(read_some(wire_len - wire_at));
 		got += pass_on(&seg);
 		qp_rx_resume(&rx);
@@ -318,8 +318,8 @@ static void test_pieces_kept(void **state)
 	assert_int_equal(qp_stream(&rx, &memory, REGION, NULL, &seg), 0);
 	write_at(&seg, 0, REGION);
 	wire_len = drain(&tx, wire, sizeof(wire));
-	while (wire_at < wire_len || qp_is_full(&rx)) {
-		while (wire_at < wire_len && !qp_is_full(&rx)) {
+	while (wire_at < wire_len || qp_sink_is_blocked(&rx)) {
+		while (wire_at < wire_len && !qp_sink_is_blocked(&rx)) {
 			bool is_last = n + 2 >= FABRIC_STREAM_PIECES;
 
 			assert_true(read_some(is_last ? wire_len - wire_at : MSS + MSS / 2));

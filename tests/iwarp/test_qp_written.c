@@ -305,15 +305,15 @@ static void full_until_it_is_given_back(void **state)
 		add_write(60, 50);
 		add_send(0);
 		took = feed(&qp, wire, wire_len, step == 3 ? 0 : step);
-		assert_true(qp_is_full(&qp));
+		assert_true(qp_sink_is_blocked(&qp));
 		assert_false(qp_rx_is_inside(&qp));
 		placed(0, 60, 0);
 		nothing_more();
 		qp_rx_resume(&qp);
-		assert_true(qp_is_full(&qp));
+		assert_true(qp_sink_is_blocked(&qp));
 		qp_went_on(&qp, seg.handle, 60);
 		qp_rx_resume(&qp);
-		assert_false(qp_is_full(&qp));
+		assert_false(qp_sink_is_blocked(&qp));
 		assert_int_equal(feed(&qp, wire + took, wire_len - took, 0), wire_len - took);
 		placed(60, 50, 0);
 		received(0);
@@ -333,10 +333,10 @@ static void withdrawn_while_full(void **state)
 	add_write(60, 50);
 	(void)feed(&qp, wire, wire_len, 0);
 	placed(0, 60, 0);
-	assert_true(qp_is_full(&qp));
+	assert_true(qp_sink_is_blocked(&qp));
 	assert_int_equal(withdraw(1), 60);
 	qp_rx_resume(&qp);
-	assert_false(qp_is_full(&qp));
+	assert_false(qp_sink_is_blocked(&qp));
 	assert_int_equal(qp.state, QP_TERMINATING);
 	qp_went_on(&qp, seg.handle, 60); /* of nobody's interest */
 }

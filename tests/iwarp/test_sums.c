@@ -384,7 +384,7 @@ static void stream_in(void)
 		line.at = 0;
 		line.len = (uint32_t)drain(&in_peer, line.octets, 1 + pick(WINDOW - 1));
 	}
-	if (in.rx.full)
+	if (in.rx.sink_blocked)
 		qp_rx_resume(&in);
 	line.at += (uint32_t)feed(&in, line.octets + line.at, line.len - line.at, 1 + pick(WINDOW));
 	move(&in, &in_peer, WIRE);
@@ -425,7 +425,7 @@ static void stream(uint32_t len, bool goes_back, struct sums *sums)
 	assert_int_equal(qp_stream(&in, &piece, len, NULL, &seg), 0);
 	qp_sum_exposure(&in, seg.handle, sums);
 	assert_int_equal(qp_expose(&out_peer, got, len, FABRIC_REMOTE_WRITE, &far), 0);
-	while (at < len || line.held || in.ev_count || in.rx.full || in_peer.ops.used ||
+	while (at < len || line.held || in.ev_count || in.rx.sink_blocked || in_peer.ops.used ||
 	       line.at < line.len) {
 		if (at < len && in_peer.ops.used < 4) {
 			uint32_t part = 1 + pick(len - at);
