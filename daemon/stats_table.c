@@ -23,7 +23,7 @@
 	}
 
 const struct figure stats_table_relayed[] = {
-	COUNT(sessions_opened, "Sessions begun: a client's connection and one to its server"),
+	COUNT(sessions_opened, "Sessions that began"),
 	COUNT(sessions_closed, "Sessions that ended"),
 	COUNT(sessions_refused, "Clients that were not served"),
 	COUNT(sessions_displaced,
@@ -39,7 +39,8 @@ const struct figure stats_table_relayed[] = {
 	COUNT(large, "Calls that took a block of memory of more than 16 KiB"),
 	COUNT(written, "Replies that came by RDMA Write, in whole or in part"),
 	COUNT(joined, "Calls whose data travelled with them over a far hop"),
-	BYTES(joined_bytes, "joined_bytes", "Octets of the data of joined calls"),
+	BYTES(joined_bytes, "joined_bytes",
+	      "Octets of data that travelled with their calls over a far hop"),
 	BYTES(passed_bytes, "passed_bytes",
 	      "Octets of large results that were written to clients while they arrived "
 	      "(cut-through)"),

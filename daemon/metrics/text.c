@@ -126,7 +126,7 @@ static void about_memory(struct text *t, const struct look_memory *m)
 					   "Part of memory_limit that is in use"};
 	static const struct family peak = {
 		"memory_peak_bytes", "gauge", "bytes",
-		"Largest amount that each worker used at one time, summed over workers"};
+		"Sum over all workers of the largest amount that each has used at any time"};
 	static const struct family touched = {
 		"memory_touched_bytes", "gauge", "bytes",
 		"Part of memory_limit that is not given back to the system"};
