@@ -248,9 +248,8 @@ static void about_upstreams(struct text *t, const struct text_process *p)
 static void about_versions(struct text *t, const struct text_process *p,
 			   const struct stats_table *f)
 {
-	static const struct family speaking = {
-		"sessions_speaking", "gauge", NULL,
-		"Sessions by leg and by the version that is spoken there"};
+	static const struct family speaking = {"sessions_speaking", "gauge", NULL,
+					       "Sessions by leg and by the leg's version"};
 	static const char *const legs[PROXY_SIDES] = {
 		[PROXY_CLIENT] = "client", [PROXY_SERVER] = "server"};
 	char labels[PROXY_NAME_MAX + 64];
@@ -328,7 +327,7 @@ static void about_refusals(struct text *t, const struct text_process *p,
 }
 
 static const struct family errors = {"rpc_errors", "counter", NULL,
-				     "Error reports about RPCs, sent to and received from a leg"};
+				     "Error reports about RPCs, sent or received, by leg"};
 
 /* Only errors that occurred: most never do. */
 static void sample_errors(struct text *t, const char *route, const char *way, const char *leg,
