@@ -285,8 +285,8 @@ struct fabric {
 	/* Receives are starved: at most 1/FABRIC_RECV_RESERVE_DIV are left, and connections with Reads wait for
 	 * others to give theirs back. */
 	bool recv_starving;
-	bool remote_inv;    /* the peer can invalidate handles on every connection */
-	bool tells_written; /* withdrawals return how many octets were written */
+	bool remote_inv;      /* the peer can invalidate handles on every connection */
+	bool reports_written; /* withdrawals return how many octets were written */
 	/* fabric_stream() works; false on devices, because an adapter writes directly to memory */
 	bool streams;
 	size_t conn_bytes; /* octets of heap that each connection takes for its life */

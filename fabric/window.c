@@ -35,16 +35,16 @@ static bool goes_on(const struct fabric_window *w, uint32_t at, uint32_t offset)
 
 /* Whether another piece may be reported. One of FABRIC_STREAM_PIECES is reserved for the piece not
  * reported yet, and one for the segment under way when that is reported. */
-static bool may_tell(const struct fabric_window *w)
+static bool may_report(const struct fabric_window *w)
 {
-	return w->told + 1 < FABRIC_STREAM_PIECES;
+	return w->user_pieces + 1 < FABRIC_STREAM_PIECES;
 }
 
 uint8_t *fabric_window_place(struct fabric_window *w, uint32_t offset, uint32_t len)
 {
 	uint32_t at = find(w, len);
 
-	if (at == NOWHERE || (w->piece.len && !goes_on(w, at, offset)) || !may_tell(w))
+	if (at == NOWHERE || (w->piece.len && !goes_on(w, at, offset)) || !may_report(w))
 		return NULL;
 	w->at = at;
 	return w->addr + at;
@@ -54,7 +54,7 @@ uint32_t fabric_window_behind(const struct fabric_window *w, uint32_t len)
 {
 	uint32_t limit = w->used == 0 || w->at >= w->tail ? w->bytes : w->tail;
 
-	if (!may_tell(w))
+	if (!may_report(w))
 		return 0;
 	return limit - w->at - len;
 }
@@ -79,8 +79,8 @@ bool fabric_window_placed(struct fabric_window *w, uint32_t offset, uint32_t len
 	return begins;
 }
 
-void fabric_window_tell(struct fabric_window *w, struct fabric_runs *written,
-			struct fabric_event *ev)
+void fabric_window_report(struct fabric_window *w, struct fabric_runs *written,
+			  struct fabric_event *ev)
 {
 	struct fabric_run gap; /* not filled with zeros: no event reports it */
 
@@ -88,15 +88,15 @@ void fabric_window_tell(struct fabric_window *w, struct fabric_runs *written,
 	ev->offset = w->piece.offset;
 	ev->len = w->piece.len;
 	w->piece.len = 0;
-	w->told++;
+	w->user_pieces++;
 	/* Gaps between more pieces than are remembered count as written, too. */
 	(void)!fabric_runs_add(written, ev->offset, ev->len, &gap);
 }
 
 void fabric_window_back(struct fabric_window *w, uint32_t len)
 {
-	assert(w->told > 0 && w->used >= len);
-	w->told--;
+	assert(w->user_pieces > 0 && w->used >= len);
+	w->user_pieces--;
 	w->used -= len;
 	w->tail += len;
 	if (w->tail == w->end) {

@@ -19,16 +19,16 @@
  * is empty it is used from its beginning again: so a peer that is not slow uses only a small part,
  * which stays in the caches.
  *
- * 	segment --place, placed--> .piece --tell--> the user's --back--> free
+ * 	segment --place, placed--> .piece --report--> the user's --back--> free
  */
 struct fabric_window {
 	uint8_t *addr;
 	uint32_t bytes; /* 0: there is no window */
 	uint32_t tail, head;
-	uint32_t end;  /* octets from here on are not used until .tail wraps */
-	uint32_t used; /* octets placed and not given back */
-	uint32_t at;   /* where the segment under way is placed */
-	unsigned told; /* pieces that the user has */
+	uint32_t end;	      /* octets from here on are not used until .tail wraps */
+	uint32_t used;	      /* octets placed and not given back */
+	uint32_t at;	      /* where the segment under way is placed */
+	unsigned user_pieces; /* pieces that the user has */
 	struct {
 		uint32_t at, offset, len; /* the piece not reported yet; .len 0: there is none */
 	} piece;
@@ -46,7 +46,7 @@ uint8_t *fabric_window_place(struct fabric_window *w, uint32_t offset, uint32_t 
  * continue it
  *
  * 0 if no more pieces may be reported, because the one under way then ends with that segment. Valid
- * until the next fabric_window_tell().
+ * until the next fabric_window_report().
  */
 uint32_t fabric_window_behind(const struct fabric_window *w, uint32_t len);
 
@@ -54,9 +54,9 @@ uint32_t fabric_window_behind(const struct fabric_window *w, uint32_t len);
  * to be reported. */
 bool fabric_window_placed(struct fabric_window *w, uint32_t offset, uint32_t len) WARN_UNUSED;
 
-/** fabric_window_tell - reports the piece in @ev: it is the user's, and counts as @written. */
-void fabric_window_tell(struct fabric_window *w, struct fabric_runs *written,
-			struct fabric_event *ev);
+/** fabric_window_report - reports the piece in @ev: it is the user's, and counts as @written. */
+void fabric_window_report(struct fabric_window *w, struct fabric_runs *written,
+			  struct fabric_event *ev);
 
 /** fabric_window_back - the oldest piece reported, of @len octets, is free. */
 void fabric_window_back(struct fabric_window *w, uint32_t len);

@@ -293,8 +293,8 @@ int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned acces
 	struct segment whole;
 	int err;
 
-	/* Without .tells_written the memory is blank, and has to stay so (txn_zero_sink.c). */
-	if (access == FABRIC_REMOTE_WRITE && t->rsp->conn->fabric->tells_written)
+	/* Without .reports_written the memory is blank, and has to stay so (txn_zero_sink.c). */
+	if (access == FABRIC_REMOTE_WRITE && t->rsp->conn->fabric->reports_written)
 		access |= FABRIC_SCRATCH;
 	err = r->window ? txn_stream(t, r, &whole)
 			: fabric_expose(t->rsp->conn, r->addr, len, access, &whole);

@@ -80,7 +80,7 @@ bool txn_blank(struct txn *t)
 {
 	struct proxy *p = t->s->proxy;
 
-	if (t->rsp->conn->fabric->tells_written ||
+	if (t->rsp->conn->fabric->reports_written ||
 	    (list_is_empty(&p->blanking) && blank_some(t, &p->blank_left)))
 		return true;
 	list_add_tail(&p->blanking, &t->wait_link);

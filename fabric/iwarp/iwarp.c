@@ -310,14 +310,14 @@ static void end_event(struct iwarp_conn *c, struct fabric_event *ev)
 
 static bool iwarp_conn_event(struct iwarp_conn *c, struct fabric_event *ev)
 {
-	if (c->tell_request || c->tell_connected) {
-		*ev = (struct fabric_event){.type = c->tell_request ? FABRIC_EV_REQUEST
-								    : FABRIC_EV_CONNECTED,
+	if (c->request_due || c->connected_due) {
+		*ev = (struct fabric_event){.type = c->request_due ? FABRIC_EV_REQUEST
+								   : FABRIC_EV_CONNECTED,
 					    .conn = &c->base,
 					    .private_data = c->private_data};
-		if (c->tell_connected)
+		if (c->connected_due)
 			c->iw->greeted = c;
-		c->tell_request = c->tell_connected = false;
+		c->request_due = c->connected_due = false;
 		c->private_data = view_of(NULL, 0);
 		return true;
 	}
@@ -328,14 +328,14 @@ static bool iwarp_conn_event(struct iwarp_conn *c, struct fabric_event *ev)
 		c->base.handles_live = c->qp.stags.live;
 		return true;
 	}
-	if (c->report_recv_limited) {
-		c->report_recv_limited = false;
+	if (c->recv_limited_due) {
+		c->recv_limited_due = false;
 		*ev = (struct fabric_event){.type = FABRIC_EV_RECV_LIMITED, .conn = &c->base};
 		return true;
 	}
-	if (c->state != IWARP_CLOSED || c->told_end)
+	if (c->state != IWARP_CLOSED || c->end_reported)
 		return false;
-	c->told_end = true;
+	c->end_reported = true;
 	end_event(c, ev);
 	return true;
 }
@@ -357,9 +357,9 @@ static void drop_frames(struct iwarp *iw)
  * first. */
 static void let_others(struct iwarp *iw, struct iwarp_conn *c)
 {
-	if (++c->told < EVENTS_AT_ONCE)
+	if (++c->events_in_row < EVENTS_AT_ONCE)
 		return;
-	c->told = 0;
+	c->events_in_row = 0;
 	list_del(&c->active);
 	list_add_tail(&iw->active, &c->active);
 }
@@ -376,7 +376,7 @@ static int iwarp_op_poll(struct fabric *f, struct fabric_event *ev)
 			let_others(iw, c);
 			return 1;
 		}
-		c->told = 0;
+		c->events_in_row = 0;
 		list_del(&c->active);
 	}
 	return receives_back(iw, ev);
@@ -549,7 +549,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	if (!iw)
 		return NULL;
 	iw->base.ops = &iwarp_ops;
-	iw->base.remote_inv = iw->base.tells_written = iw->base.shares_out = true;
+	iw->base.remote_inv = iw->base.reports_written = iw->base.shares_out = true;
 	iw->base.streams = true;
 	iw->base.conn_bytes = idle_bytes(cfg);
 	iw->cfg = *cfg;

@@ -139,7 +139,7 @@ struct iwarp_conn {
 	nsec_t moved_much; /* when it last moved much: see stream.c */
 	bool moves_much;   /* it moved much when it was last served */
 	uint8_t press_looks;
-	uint8_t told; /* events returned by fabric_poll() in a row */
+	uint8_t events_in_row; /* events returned by fabric_poll() in a row */
 	bool initiator;
 	bool resets; /* as in fabric_conn_params */
 	bool watched;
@@ -154,7 +154,7 @@ struct iwarp_conn {
 	uint32_t busy_poll_us;
 	bool eof, fin_sent;
 	bool orphan; /* the peer has ended, and its last message waits for a Receive */
-	bool tell_request, tell_connected, report_recv_limited, told_end;
+	bool request_due, connected_due, recv_limited_due, end_reported;
 	int status; /* status of DISCONNECTED */
 	const char *why;
 	struct view private_data; /* of REQUEST, CONNECTED or the rejection; points into a frame */

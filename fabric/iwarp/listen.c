@@ -235,7 +235,7 @@ static void drop_setups(struct iwarp *iw, const void *owner)
 	{
 		struct iwarp_conn *c = container_of(item, struct iwarp_conn, all);
 
-		if (c->tell_request && c->base.owner == owner)
+		if (c->request_due && c->base.owner == owner)
 			iwarp_conn_free(c);
 	}
 }
@@ -264,7 +264,7 @@ bool listen_arriving(const struct fabric *f)
 	if (!list_is_empty(&iw->setups))
 		return true;
 	for (const struct list *it = iw->conns.next; it != &iw->conns; it = it->next)
-		if (container_of(it, struct iwarp_conn, all)->tell_request)
+		if (container_of(it, struct iwarp_conn, all)->request_due)
 			return true;
 	return false;
 }

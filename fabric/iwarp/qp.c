@@ -145,12 +145,12 @@ void qp_release(struct qp *qp)
 }
 
 /* @e was polled: frees the object that it is part of. */
-static void told(struct qp *qp, struct qp_event *e)
+static void event_reported(struct qp *qp, struct qp_event *e)
 {
 	if (e->type == FABRIC_EV_WITHDRAWN) {
 		stag_release(&qp->stags, stag_slot(&qp->stags, e->ref));
 	} else if (e->type == FABRIC_EV_PLACED) {
-		stag_slot(&qp->stags, e->ref)->telling = false;
+		stag_slot(&qp->stags, e->ref)->reporting = false;
 	} else if (e->type != FABRIC_EV_RECV) {
 		table_put(&qp->ops, e->ref);
 	} else {
@@ -160,16 +160,16 @@ static void told(struct qp *qp, struct qp_event *e)
 	}
 }
 
-static void tell_written(const struct exposure *e, struct fabric_event *ev)
+static void report_written(const struct exposure *e, struct fabric_event *ev)
 {
 	ev->handle = e->stag;
 	ev->written = fabric_runs_start(&e->written);
 }
 
-static void tell_placed(struct exposure *e, struct fabric_event *ev)
+static void report_placed(struct exposure *e, struct fabric_event *ev)
 {
 	ev->handle = e->stag;
-	fabric_window_tell(&e->window, &e->written, ev);
+	fabric_window_report(&e->window, &e->written, ev);
 }
 
 int qp_next_event(struct qp *qp, struct fabric_event *ev)
@@ -187,14 +187,14 @@ int qp_next_event(struct qp *qp, struct fabric_event *ev)
 	if (ev->type == FABRIC_EV_RECV)
 		ev->invalidated = e->invalidated;
 	else if (ev->type == FABRIC_EV_WITHDRAWN)
-		tell_written(stag_slot(&qp->stags, e->ref), ev);
+		report_written(stag_slot(&qp->stags, e->ref), ev);
 	else if (ev->type == FABRIC_EV_PLACED)
-		tell_placed(stag_slot(&qp->stags, e->ref), ev);
+		report_placed(stag_slot(&qp->stags, e->ref), ev);
 	qp->ev_first = e->next;
 	if (!qp->ev_first)
 		qp->ev_end = &qp->ev_first;
 	qp->ev_count--;
-	told(qp, e);
+	event_reported(qp, e);
 	return 1;
 }
 

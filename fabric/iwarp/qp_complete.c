@@ -75,7 +75,7 @@ void qp_cancel_events(struct qp *qp, struct exposure *e)
 {
 	struct qp_event **p = &qp->ev_first;
 
-	if (!e->telling)
+	if (!e->reporting)
 		return;
 	while (*p != &e->placed)
 		p = &(*p)->next;
@@ -83,7 +83,7 @@ void qp_cancel_events(struct qp *qp, struct exposure *e)
 	if (!*p)
 		qp->ev_end = p;
 	qp->ev_count--;
-	e->telling = false;
+	e->reporting = false;
 }
 
 void qp_complete_op(struct qp *qp, uint32_t op, int status)

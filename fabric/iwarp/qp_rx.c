@@ -245,7 +245,7 @@ static void finish_streamed(struct qp *qp, struct exposure *e)
 {
 	if (!fabric_window_placed(&e->window, (uint32_t)qp->rx.h.offset, qp->rx.payload_len))
 		return;
-	e->telling = true;
+	e->reporting = true;
 	e->placed.ref = e->place;
 	qp_complete(qp, &e->placed, FABRIC_EV_PLACED, 0, 0);
 }

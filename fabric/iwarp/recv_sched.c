@@ -133,7 +133,7 @@ void recv_sched_await(struct iwarp_conn *c)
 		return;
 	}
 	list_add_tail(&iw->recv_limited, &c->recv_wait);
-	c->report_recv_limited = true;
+	c->recv_limited_due = true;
 	iwarp_conn_activate(c);
 }
 
@@ -142,7 +142,7 @@ void recv_sched_await(struct iwarp_conn *c)
 void recv_sched_try(struct iwarp_conn *c)
 {
 	if (c->base.reads_blocked) {
-		c->report_recv_limited = true;
+		c->recv_limited_due = true;
 		iwarp_conn_activate(c);
 	}
 	c->base.recv_limited = c->base.reads_blocked = false;

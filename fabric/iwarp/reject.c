@@ -57,7 +57,7 @@ void reject_begin(struct iwarp_conn *c)
 		qp_fini(&c->qp);
 	mem_free(c->frames);
 	c->frames = NULL;
-	c->has_qp = c->tell_request = false;
+	c->has_qp = c->request_due = false;
 	list_del(&c->active);
 	c->state = IWARP_REJECTED;
 	list_add_tail(&iw->rejected, &c->setup);

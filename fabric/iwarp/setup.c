@@ -231,7 +231,7 @@ static void await_ready(struct iwarp_conn *c)
 	leave_setups(c);
 	iwarp_conn_deadline(c, 0);
 	c->private_data = c->request.private_data;
-	c->tell_request = true;
+	c->request_due = true;
 	iwarp_conn_activate(c);
 }
 

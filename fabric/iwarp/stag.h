@@ -36,7 +36,7 @@ struct exposure {
 	bool owned;	  /* its owner has not withdrawn it yet */
 	/* its owner has withdrawn it; the slot is free when that completion was polled */
 	bool leaving;
-	bool telling;		     /* .placed is queued */
+	bool reporting;		     /* .placed is queued */
 	struct qp_event end;	     /* completion of the withdrawal; its .cookie is set then */
 	struct qp_event placed;	     /* PLACED of a stream; its .cookie is set with the exposure */
 	struct fabric_runs written;  /* octets written by the peer; of a stream: and reported */

@@ -142,7 +142,7 @@ void stream_open(struct iwarp_conn *c)
 	c->state = IWARP_OPEN;
 	qp_start(&c->qp, &s);
 	iwarp_conn_deadline(c, c->initiator ? HOLD_MS : 0);
-	c->tell_connected = true;
+	c->connected_due = true;
 	iwarp_conn_activate(c);
 	/* Octets behind the MPA frame may be there, and their edge gone: read in the next tick. */
 	stream_yield(c);

@@ -15,7 +15,7 @@
  * its own timer and completion, so that nothing later can fail or allocate.
  *
  * The end has two steps. mem_conn_end() stops everything: posts return ERR_CLOSED, operations on
- * the wire are dropped, exposures are gone. A moment later mem_conn_tell_end() queues the
+ * the wire are dropped, exposures are gone. A moment later mem_conn_report_end() queues the
  * completions that are left, in an order drawn among the kinds, and DISCONNECTED behind them. Each
  * side has its own moment.
  */
@@ -137,7 +137,7 @@ static int end_status(struct mem_conn *c, struct mem_op *op, bool *lucky)
 	return *lucky ? 0 : is_first ? ERR_TIMEOUT : ERR_FLUSHED;
 }
 
-void mem_conn_tell_end(struct mem_conn *c)
+void mem_conn_report_end(struct mem_conn *c)
 {
 	bool lucky[MEM_KINDS] = {[MEM_SEND] = true, [MEM_WRITE] = true};
 	unsigned left;
@@ -187,7 +187,7 @@ void mem_conn_end(struct mem_conn *c, int status, const char *why)
 {
 	if (c->state == MEM_ENDED)
 		return;
-	if (c->state == MEM_REQUESTED && !c->told) {
+	if (c->state == MEM_REQUESTED && !c->polled) {
 		mem_destroy(&c->base);
 		return;
 	}

@@ -26,8 +26,8 @@ void mem_conn_bye_goes_on(struct mem_conn *c);
  * still wait for Receives. */
 void mem_conn_bye_arrives(struct mem_conn *c);
 
-/** mem_conn_tell_end - queue all completions that are left, and DISCONNECTED behind them. */
-void mem_conn_tell_end(struct mem_conn *c);
+/** mem_conn_report_end - queue all completions that are left, and DISCONNECTED behind them. */
+void mem_conn_report_end(struct mem_conn *c);
 
 /** mem_disconnect, mem_destroy - disconnect and destroy of struct fabric_ops. */
 void mem_disconnect(struct fabric_conn *base);

@@ -66,8 +66,8 @@ static void deliver_part(uint8_t *to, const struct mem_op *op, uint32_t skip, ui
 }
 
 /* Calls the watcher of the test, if there is one. */
-static void tell_watcher(struct mem_conn *to, enum fabric_ev_type kind, const uint8_t *octets,
-			 uint32_t len)
+static void report_to_watcher(struct mem_conn *to, enum fabric_ev_type kind, const uint8_t *octets,
+			      uint32_t len)
 {
 	const struct memnet_watcher *w = mem_conn_net(to)->watcher;
 
@@ -87,7 +87,7 @@ static void deliver_pieces(struct mem_conn *target, const struct mem_op *recv,
 
 		deliver_part(to->addr, op, at, len);
 		if (i == 0 || len)
-			tell_watcher(target, FABRIC_EV_RECV, to->addr, len);
+			report_to_watcher(target, FABRIC_EV_RECV, to->addr, len);
 		at += len;
 	}
 }
@@ -160,7 +160,7 @@ static bool deliver_streamed(struct mem_conn *target, struct mem_exposure *e, st
 			return false;
 		}
 		deliver_part(to, op, op->went, len);
-		tell_watcher(target, FABRIC_EV_WRITE, to, len);
+		report_to_watcher(target, FABRIC_EV_WRITE, to, len);
 		mem_exposure_streamed(target, e, from + op->went, len);
 		op->went += len;
 	}
@@ -186,7 +186,7 @@ static void deliver_write(struct mem_conn *target, struct mem_op *op)
 		}
 		skip = (uint32_t)(op->remote.offset - e->offset);
 		mem_deliver_gather(e->addr + skip, op);
-		tell_watcher(target, FABRIC_EV_WRITE, e->addr + skip, op->len);
+		report_to_watcher(target, FABRIC_EV_WRITE, e->addr + skip, op->len);
 		mem_exposure_written(e, skip, op->len);
 	}
 	complete_later(op);
@@ -205,7 +205,7 @@ void mem_deliver_answer(struct mem_op *op)
 
 		mem_op_guard(op, false);
 		memcpy(op->to[0].addr, from, op->len);
-		tell_watcher(c, FABRIC_EV_READ, op->to[0].addr, op->len);
+		report_to_watcher(c, FABRIC_EV_READ, op->to[0].addr, op->len);
 		mem_op_guard(op, true);
 		mem_exposure_unread(target, e);
 	}

@@ -139,11 +139,11 @@ void mem_went_on(struct fabric_conn *base, uint32_t handle, uint32_t len)
 	mem_shared_room(c);
 }
 
-void mem_exposure_tell(struct mem_event *placed, struct fabric_event *ev)
+void mem_exposure_report(struct mem_event *placed, struct fabric_event *ev)
 {
 	struct mem_exposure *e = container_of(placed, struct mem_exposure, placed);
 
-	fabric_window_tell(&e->window, &e->written, ev);
+	fabric_window_report(&e->window, &e->written, ev);
 	mem_shared_room(mem_conn_of(ev->conn));
 }
 
@@ -165,8 +165,8 @@ void mem_exposure_written(struct mem_exposure *e, uint32_t from, uint32_t len)
 /* Octets written, as a withdrawal returns them. */
 static uint32_t written_in(const struct mem_conn *c, const struct mem_exposure *e)
 {
-	return c->base.fabric->tells_written ? fabric_runs_start(&e->written)
-					     : FABRIC_WRITTEN_UNKNOWN;
+	return c->base.fabric->reports_written ? fabric_runs_start(&e->written)
+					       : FABRIC_WRITTEN_UNKNOWN;
 }
 
 static void mem_expose_fence(struct mem_conn *c, struct mem_exposure *e)

@@ -28,8 +28,8 @@ void mem_exposure_release(struct mem_conn *c, struct mem_exposure *e);
 /** mem_exposure_written - the peer placed @len octets at @from. */
 void mem_exposure_written(struct mem_exposure *e, uint32_t from, uint32_t len);
 
-/** mem_exposure_tell - fabric_poll() returns @placed, a PLACED event, as @ev. */
-void mem_exposure_tell(struct mem_event *placed, struct fabric_event *ev);
+/** mem_exposure_report - fabric_poll() returns @placed, a PLACED event, as @ev. */
+void mem_exposure_report(struct mem_event *placed, struct fabric_event *ev);
 
 /** mem_exposure_streamed - the peer placed a segment of @len octets at @from of a stream. */
 void mem_exposure_streamed(struct mem_conn *c, struct mem_exposure *e, uint32_t from, uint32_t len);

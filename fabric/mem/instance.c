@@ -57,9 +57,9 @@ static int poll_event(struct fabric *base, struct fabric_event *ev)
 	else if (e->op)
 		op_polled(mem_conn_of(ev->conn), e->op);
 	else if (ev->type == FABRIC_EV_PLACED)
-		mem_exposure_tell(e, ev);
+		mem_exposure_report(e, ev);
 	else if (ev->type != FABRIC_EV_DISCONNECTED)
-		mem_conn_of(ev->conn)->told = true;
+		mem_conn_of(ev->conn)->polled = true;
 	return 1;
 }
 
@@ -150,7 +150,7 @@ struct fabric *memnet_fabric(struct memnet *net)
 		return NULL;
 	f->base.ops = &mem_ops;
 	f->base.remote_inv = !net->cfg.no_remote_inv;
-	f->base.tells_written = f->base.streams = !net->cfg.no_written;
+	f->base.reports_written = f->base.streams = !net->cfg.no_written;
 	f->base.shares_out = !net->cfg.shares_blindly;
 	f->net = net;
 	list_init(&f->conns);

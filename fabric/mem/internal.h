@@ -115,7 +115,7 @@ struct mem_conn {
 	struct mem_conn
 		*peer; /* other end; NULL before the request arrives and after its end is gone */
 	enum mem_state state;
-	bool told;     /* REQUEST (incoming) or CONNECTED was polled */
+	bool polled;   /* REQUEST (incoming) or CONNECTED was polled */
 	bool closing;  /* fabric_disconnect() was called */
 	bool vanished; /* nothing is delivered any more */
 	bool hold;     /* acceptor: the initiator's first operation has not arrived */

@@ -95,7 +95,7 @@ void mem_detach(struct fabric *base, struct fabric_listener *l)
 	{
 		struct mem_conn *c = container_of(it, struct mem_conn, link);
 
-		if (c->state == MEM_REQUESTED && c->listener == l && !c->told)
+		if (c->state == MEM_REQUESTED && c->listener == l && !c->polled)
 			mem_destroy(&c->base);
 	}
 }
@@ -210,14 +210,14 @@ int mem_prepare(struct fabric_conn *base, const struct fabric_conn_params *param
 
 	if (c->state == MEM_ENDED)
 		return ERR_CLOSED;
-	assert(c->state == MEM_REQUESTED && c->told);
+	assert(c->state == MEM_REQUESTED && c->polled);
 	return mem_conn_queues(c, params);
 }
 
 static void open_conn(struct mem_conn *c)
 {
 	c->state = MEM_OPEN;
-	c->told = false;
+	c->polled = false;
 	c->set_up.ev.type = FABRIC_EV_CONNECTED;
 	mem_event_push(c, &c->set_up);
 }
@@ -251,7 +251,7 @@ int mem_accept(struct fabric_conn *base, const struct fabric_conn_params *params
 
 	if (c->state == MEM_ENDED || !peer)
 		return ERR_CLOSED;
-	assert(c->state == MEM_REQUESTED && c->told);
+	assert(c->state == MEM_REQUESTED && c->polled);
 	if (params->private_data_len > sizeof(peer->pd))
 		return ERR_TOOBIG;
 	err = mem_conn_queues(c, params);

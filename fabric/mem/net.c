@@ -135,7 +135,7 @@ static void happen(struct mem_due *due)
 		mem_conn_bye_arrives(due->conn);
 		break;
 	case MEM_END_IS_TOLD:
-		mem_conn_tell_end(due->conn);
+		mem_conn_report_end(due->conn);
 		break;
 	case MEM_RESUMES:
 		mem_deliver_resumed(mem_conn_fabric(due->conn));

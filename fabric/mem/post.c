@@ -65,7 +65,7 @@ static int take_slot(struct mem_conn *c, struct mem_op **op)
 
 	if (c->state == MEM_ENDED || c->closing)
 		return ERR_CLOSED;
-	assert(c->state == MEM_OPEN && c->told); /* not before CONNECTED was polled */
+	assert(c->state == MEM_OPEN && c->polled); /* not before CONNECTED was polled */
 	if (memnet_fault_hits(net, MEMNET_POST_FAIL, &net->posts))
 		return ERR_AGAIN;
 	slot = list_pop(&c->free_ops);

@@ -57,7 +57,7 @@ void conn_opened(struct verbs_conn *c)
 	if (c->state == VERBS_CONNECTING)
 		share_set_timer(c);
 	c->state = VERBS_OPEN;
-	c->tell_connected = c->was_open = true;
+	c->connected_due = c->was_open = true;
 	note_addresses(c);
 	wake_conn_in(c, 0);
 	alive_begin(c->v);

@@ -75,8 +75,8 @@ static void leave_note_of_pair(struct verbs_dev *dev, struct verbs_conn *c, int 
 	} else {
 		/* Set for the worker of @c as well: share_leave() waits only on a device that was
 		 * seen to raise this event. */
-		atomic_store(&dev->tells_last, true);
-		atomic_store(&c->dev->tells_last, true);
+		atomic_store(&dev->reports_last, true);
+		atomic_store(&c->dev->reports_last, true);
 		atomic_store(&c->last, true);
 	}
 	if (c->share)

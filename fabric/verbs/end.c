@@ -70,7 +70,7 @@ void end_finish(struct verbs_conn *c, int status, const char *why)
 	if (c->state == VERBS_ENDED)
 		return;
 	leave_note_cause(c, status, why);
-	if (c->state == VERBS_REQUESTED && c->tell_request) {
+	if (c->state == VERBS_REQUESTED && c->request_due) {
 		end_free(c); /* its user does not know it */
 		return;
 	}
@@ -112,7 +112,7 @@ void end_free(struct verbs_conn *c)
 {
 	stop_queue_pair(c);
 	tear_down(c);
-	c->v->untold -= c->tell_request;
+	c->v->unpolled -= c->request_due;
 	list_del(&c->active);
 	list_del(&c->all);
 	queue_put_back(c);

@@ -29,9 +29,9 @@
  * the old device still works, or its retries fail.
  */
 
-/* UNTOLD: most requests that the user has not polled. More stay with the kernel; otherwise a turn
+/* UNPOLLED_MAX: most requests that the user has not polled. More stay with the kernel; otherwise a turn
  * would have time for nothing else. */
-enum { BACKLOG = 1024, BURST = 32, UNTOLD = 4, RETRY_MS = 1000 };
+enum { BACKLOG = 1024, BURST = 32, UNPOLLED_MAX = 4, RETRY_MS = 1000 };
 
 struct fabric_listener {
 	struct rdma_event_channel *channel;
@@ -151,8 +151,8 @@ static void take_request(struct attachment *a, const struct vevent *e)
 	c->pd_len = e->pd_len;
 	c->peer_ird = e->ird;
 	c->peer_ord = e->ord;
-	c->tell_request = true;
-	c->v->untold++;
+	c->request_due = true;
+	c->v->unpolled++;
 	memcpy(&c->base.peer.ss, rdma_get_peer_addr(e->id), sizeof(struct sockaddr_in6));
 	c->base.peer.len = sizeof(struct sockaddr_in6);
 	wake_conn(c);
@@ -164,8 +164,8 @@ static void listen_ready(struct loop_watch *w, unsigned events)
 	struct vevent e;
 
 	(void)events;
-	for (int i = 0; i < BURST && a->v->untold < UNTOLD && cm_next(a->listener->channel, &e);
-	     i++) {
+	for (int i = 0;
+	     i < BURST && a->v->unpolled < UNPOLLED_MAX && cm_next(a->listener->channel, &e); i++) {
 		if (e.type == RDMA_CM_EVENT_CONNECT_REQUEST)
 			take_request(a, &e);
 		else if (e.type == RDMA_CM_EVENT_DEVICE_REMOVAL)
@@ -209,7 +209,7 @@ static void drop_requests(struct verbs *v, const void *owner)
 	{
 		struct verbs_conn *c = container_of(it, struct verbs_conn, all);
 
-		if (c->tell_request && c->base.owner == owner)
+		if (c->request_due && c->base.owner == owner)
 			end_free(c);
 	}
 }

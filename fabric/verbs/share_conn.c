@@ -95,7 +95,7 @@ static void await_last(const struct verbs_conn *c)
 {
 	nsec_t until = wake_now() + LAST_WAIT_MS * NSEC_PER_MS;
 
-	while (c->was_open && c->dev->tells_last && !c->dev->closed && !atomic_load(&c->last) &&
+	while (c->was_open && c->dev->reports_last && !c->dev->closed && !atomic_load(&c->last) &&
 	       wake_now() < until)
 		device_async(c->dev);
 }

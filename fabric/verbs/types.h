@@ -61,7 +61,7 @@ struct verbs_dev {
 	unsigned max_sge, max_inline; /* pieces, and inline octets, of a Send or Write */
 	bool iwarp;
 	/* it was seen to report the last Receive of a queue pair (LAST_WQE_REACHED) */
-	atomic_bool tells_last;
+	atomic_bool reports_last;
 	struct vshare *share; /* NULL: Receives are the connections' own */
 	bool lost_key;	      /* a peer invalidated a key of its regions: register again */
 	bool refused;	      /* it cannot be used; logged once */
@@ -157,7 +157,7 @@ struct verbs_conn {
 	struct list all, active, timed, pending;
 	enum verbs_state state;
 	bool initiator;
-	bool tell_request, tell_connected, told_end;
+	bool request_due, connected_due, end_reported;
 	bool broken; /* a post failed, or the completion queue did */
 	bool caused; /* .status is known */
 	int status;  /* status of DISCONNECTED: the first cause */
@@ -209,7 +209,7 @@ struct verbs {
 	struct loop_watch watch;
 	bool watched;
 	struct list devs, conns, active, hot, busy, timed, pending, ranges, attachments, shares;
-	unsigned untold;   /* connection requests that the user has not polled */
+	unsigned unpolled; /* connection requests that the user has not polled */
 	struct vwr *store; /* free work requests for chains */
 	struct ibv_send_wr *free_wrs;
 	nsec_t next;   /* no deadline of a connection is before it */

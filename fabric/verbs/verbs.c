@@ -98,16 +98,16 @@ int verbs_check(char *why)
 
 /* Events */
 
-static bool tell_setup(struct verbs_conn *c, struct fabric_event *ev)
+static bool report_setup(struct verbs_conn *c, struct fabric_event *ev)
 {
-	if (!c->tell_request && !c->tell_connected)
+	if (!c->request_due && !c->connected_due)
 		return false;
-	*ev = (struct fabric_event){.type = c->tell_request ? FABRIC_EV_REQUEST
-							    : FABRIC_EV_CONNECTED,
+	*ev = (struct fabric_event){.type = c->request_due ? FABRIC_EV_REQUEST
+							   : FABRIC_EV_CONNECTED,
 				    .private_data = view_of(c->pd, c->pd_len)};
 	c->pd_len = 0;
-	c->v->untold -= c->tell_request;
-	c->tell_request = c->tell_connected = false;
+	c->v->unpolled -= c->request_due;
+	c->request_due = c->connected_due = false;
 	return true;
 }
 
@@ -115,13 +115,13 @@ static bool verbs_conn_event(struct verbs_conn *c, struct fabric_event *ev)
 {
 	if (c->broken && c->state < VERBS_LEAVING)
 		conn_close_begin(c, ERR_IO, "the device refused a work request");
-	if (tell_setup(c, ev) || complete_event(c, ev)) {
+	if (report_setup(c, ev) || complete_event(c, ev)) {
 		ev->conn = &c->base;
 		return true;
 	}
-	if (c->state != VERBS_ENDED || c->told_end)
+	if (c->state != VERBS_ENDED || c->end_reported)
 		return false;
-	c->told_end = true;
+	c->end_reported = true;
 	*ev = (struct fabric_event){.type = FABRIC_EV_DISCONNECTED,
 				    .conn = &c->base,
 				    .status = c->status,

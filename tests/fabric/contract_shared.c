@@ -193,7 +193,8 @@ static void invalidates(void **state)
 	hear(&p->a, heard + 1);
 	assert_int_equal(p->a.invalidated, seg.handle);
 	assert_int_equal(do_withdraw(&p->a, seg.handle), -1);
-	assert_int_equal(p->a.written, t->fabric[0]->tells_written ? 600 : FABRIC_WRITTEN_UNKNOWN);
+	assert_int_equal(p->a.written,
+			 t->fabric[0]->reports_written ? 600 : FABRIC_WRITTEN_UNKNOWN);
 	assert_int_equal(p->a.conn->handles_live, 0);
 	assert_true(say(&p->b, 20) >= 0);
 	hear(&p->a, heard + 2);

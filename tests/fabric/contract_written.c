@@ -10,7 +10,7 @@ enum { LEN = 1024 * 1024, AT = 4096, PIECES = 64, PIECE = LEN / PIECES, OLD = 0x
 /* The peer cannot count octets behind those that it wrote. */
 static void is_written(struct contract *t, uint32_t written, uint32_t octets)
 {
-	assert_int_equal(written, t->fabric[1]->tells_written ? octets : FABRIC_WRITTEN_UNKNOWN);
+	assert_int_equal(written, t->fabric[1]->reports_written ? octets : FABRIC_WRITTEN_UNKNOWN);
 }
 
 static struct segment fresh(struct side *s, unsigned access)
@@ -105,7 +105,7 @@ static void nothing_old_counts_as_written(void **state)
 	struct pair *p = establish(t, 0);
 	struct rng rng = rng_seeded("gaps", 22);
 
-	if (!t->fabric[1]->tells_written)
+	if (!t->fabric[1]->reports_written)
 		return;
 	for (int round = 0; round < 30; round++) {
 		struct segment seg = fresh(&p->b, FABRIC_REMOTE_WRITE);

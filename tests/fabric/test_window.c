@@ -39,12 +39,12 @@ static void take(struct model *m, const uint8_t *to, uint32_t offset, uint32_t l
 	}
 }
 
-static void window_tell(struct model *m)
+static void window_report(struct model *m)
 {
 	struct fabric_event *ev = &m->held[m->nheld++];
 
 	assert_true(m->nheld <= FABRIC_STREAM_PIECES);
-	fabric_window_tell(&m->w, &m->written, ev);
+	fabric_window_report(&m->w, &m->written, ev);
 	for (uint32_t i = 0; i < ev->len; i++)
 		assert_int_equal(ev->at[i], (uint8_t)((ev->offset + i) * 7));
 }
@@ -83,7 +83,7 @@ static void segments_become_one_piece(void **state)
 	assert_true(put(&m, 50, 100));
 	assert_true(put(&m, 150, 300));
 	assert_false(put(&m, 50, 1)); /* it does not go on there */
-	window_tell(&m);
+	window_report(&m);
 	assert_int_equal(m.held[0].offset, 50);
 	assert_int_equal(m.held[0].len, 400);
 	assert_true(put(&m, 50, 1));
@@ -97,16 +97,16 @@ static void round_and_round(void **state)
 	(void)state;
 	model_init(&m);
 	assert_true(put(&m, 0, 600));
-	window_tell(&m);
+	window_report(&m);
 	assert_true(put(&m, 600, 300));
 	assert_false(put(&m, 900, 200));
-	window_tell(&m);
+	window_report(&m);
 	assert_false(put(&m, 900, 200));
 	back(&m);
 	assert_true(put(&m, 900, 200));
 	assert_true(put(&m, 1100, 400));
 	assert_false(put(&m, 1500, 1));
-	window_tell(&m);
+	window_report(&m);
 	back(&m);
 	back(&m);
 	assert_int_equal(m.w.used, 0);
@@ -121,7 +121,7 @@ static void from_its_beginning_when_empty(void **state)
 	model_init(&m);
 	for (uint32_t i = 0; i < 20; i++) {
 		assert_true(put(&m, i * 100, 100));
-		window_tell(&m);
+		window_report(&m);
 		assert_ptr_equal(m.held[0].at, memory);
 		back(&m);
 	}
@@ -130,7 +130,7 @@ static void from_its_beginning_when_empty(void **state)
 
 /* A report while a segment is arriving covers the octets before it; that segment begins the next
  * piece. */
-static void told_in_between(void **state)
+static void reported_in_between(void **state)
 {
 	struct model m;
 	uint8_t *to;
@@ -139,17 +139,17 @@ static void told_in_between(void **state)
 	model_init(&m);
 	for (uint32_t i = 0; i + 1 < FABRIC_STREAM_PIECES - 1; i++) {
 		assert_true(put(&m, 50 * i, 1));
-		window_tell(&m);
+		window_report(&m);
 	}
 	assert_true(put(&m, 500, 100));
 	to = fabric_window_place(&m.w, 600, 100);
 	assert_non_null(to);
 	assert_int_equal(fabric_window_behind(&m.w, 100), memory + BYTES - to - 100);
-	window_tell(&m);
+	window_report(&m);
 	assert_int_equal(fabric_window_behind(&m.w, 100), 0); /* of pieces there is one left */
 	take(&m, to, 600, 100);
 	assert_true(fabric_window_placed(&m.w, 600, 100));
-	window_tell(&m);
+	window_report(&m);
 	assert_int_equal(m.nheld, FABRIC_STREAM_PIECES);
 	assert_false(put(&m, 700, 1));
 	back(&m);
@@ -169,18 +169,18 @@ static void back_in_between(void **state)
 
 			model_init(&m);
 			assert_true(put(&m, 0, 100));
-			window_tell(&m);
+			window_report(&m);
 			assert_true(put(&m, 100, first - 50));
-			window_tell(&m);
+			window_report(&m);
 			back(&m);
 			to = fabric_window_place(&m.w, 3000, len);
 			assert_non_null(to);
 			take(&m, to, 3000, len);
 			back(&m);
 			assert_true(fabric_window_placed(&m.w, 3000, len));
-			window_tell(&m);
+			window_report(&m);
 			assert_true(put(&m, 3000 + len, 10));
-			window_tell(&m);
+			window_report(&m);
 			back(&m);
 			back(&m);
 			assert_true(put(&m, 0, BYTES));
@@ -209,7 +209,7 @@ static void at_random(void **state)
 			if (has_room)
 				offset += len;
 			while (m.w.piece.len > 0 && rng_below(&rng, 3) == 0)
-				window_tell(&m);
+				window_report(&m);
 			while (m.nheld > 0 && rng_below(&rng, 3) == 0)
 				back(&m);
 		}
@@ -222,7 +222,7 @@ int main(void)
 		cmocka_unit_test(segments_become_one_piece),
 		cmocka_unit_test(round_and_round),
 		cmocka_unit_test(from_its_beginning_when_empty),
-		cmocka_unit_test(told_in_between),
+		cmocka_unit_test(reported_in_between),
 		cmocka_unit_test(back_in_between),
 		cmocka_unit_test(at_random),
 	};

@@ -366,7 +366,7 @@ static struct fabric *new_instance(void *arg, bool wild)
 	if (!f)
 		return NULL;
 	f->base.ops = &stream_ops;
-	f->base.remote_inv = f->base.tells_written = f->base.streams = true;
+	f->base.remote_inv = f->base.reports_written = f->base.streams = true;
 	f->net = net;
 	f->wild = wild;
 	list_init(&f->conns);

@@ -145,7 +145,7 @@ static void the_last_receive_is_told_to_its_worker(void **state)
 		.element.qp = &adapter.qp, .event_type = IBV_EVENT_QP_LAST_WQE_REACHED};
 	device_async(&other);
 	assert_true(atomic_load(&adapter.conn->last));
-	assert_true(atomic_load(&adapter.dev->tells_last));
+	assert_true(atomic_load(&adapter.dev->reports_last));
 }
 
 /* The Receive that was half written to is flushed; the cause is in the other queue. */
