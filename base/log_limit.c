@@ -74,22 +74,23 @@ bool log_limit_take(struct log_limit *limit, const char *event, const char *peer
 		return true;
 	}
 	b->suppressed++;
-	limit->untold++;
+	limit->not_reported++;
 	return false;
 }
 
-bool log_limit_tell(struct log_limit *limit, struct log_bucket *told)
+bool log_limit_take_suppressed(struct log_limit *limit, struct log_bucket *bucket)
 {
 	struct log_bucket *b = &limit->peers[0][0], *found = NULL;
 
-	for (unsigned i = 0; !found && limit->untold && i < LOG_LIMIT_SETS * LOG_LIMIT_WAYS; i++)
+	for (unsigned i = 0; !found && limit->not_reported && i < LOG_LIMIT_SETS * LOG_LIMIT_WAYS;
+	     i++)
 		found = b[i].suppressed ? &b[i] : NULL;
-	for (unsigned i = 0; !found && limit->untold && i < LOG_LIMIT_EVENTS; i++)
+	for (unsigned i = 0; !found && limit->not_reported && i < LOG_LIMIT_EVENTS; i++)
 		found = limit->events[i].suppressed ? &limit->events[i] : NULL;
 	if (!found)
 		return false;
-	*told = *found;
-	limit->untold -= found->suppressed;
+	*bucket = *found;
+	limit->not_reported -= found->suppressed;
 	found->suppressed = 0;
 	return true;
 }

@@ -40,7 +40,7 @@ struct log_bucket {
 struct log_limit {
 	struct log_bucket peers[LOG_LIMIT_SETS][LOG_LIMIT_WAYS];
 	struct log_bucket events[LOG_LIMIT_EVENTS];
-	uint64_t untold; /* sum of .suppressed of all buckets */
+	uint64_t not_reported; /* sum of .suppressed of all buckets */
 };
 
 /**
@@ -52,11 +52,11 @@ struct log_limit {
 bool log_limit_take(struct log_limit *limit, const char *event, const char *peer, nsec_t now);
 
 /**
- * log_limit_tell - take the count of suppressed lines of a bucket
- * @told: a copy of the bucket, as it was before
+ * log_limit_take_suppressed - take the count of suppressed lines of a bucket
+ * @bucket: a copy of the bucket, as it was before
  *
  * Return: false: nothing was suppressed since the last call.
  */
-bool log_limit_tell(struct log_limit *limit, struct log_bucket *told);
+bool log_limit_take_suppressed(struct log_limit *limit, struct log_bucket *bucket);
 
 #endif

@@ -29,7 +29,7 @@
 #include "base/log_ring.h"
 
 enum { WRITE_MAX = 4096 /* octets that a ready pipe takes (pipe(7)) */, RETRY_MS = 100 };
-#define TELL_EVERY (10 * NSEC_PER_SEC)
+#define REPORT_EVERY (10 * NSEC_PER_SEC)
 #define STOP_WITHIN (1 * NSEC_PER_SEC)
 
 /* Not on the heap, because the thread may have to be left running at the end. */
@@ -40,7 +40,7 @@ static struct {
 	struct log_ring ring;
 	struct log_limit limit;
 	uint64_t lost; /* lines dropped since the last that found room */
-	nsec_t tell_at, stop_at;
+	nsec_t report_at, stop_at;
 	bool over, stuck;
 } writer = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -106,10 +106,10 @@ bool log_writer_allow(const char *event, const char *peer)
 	bool first, ok;
 
 	pthread_mutex_lock(&writer.lock);
-	first = writer.limit.untold == 0;
+	first = writer.limit.not_reported == 0;
 	ok = log_limit_take(&writer.limit, event, peer, now);
 	if (!ok && first) {
-		writer.tell_at = now + TELL_EVERY;
+		writer.report_at = now + REPORT_EVERY;
 		pthread_cond_signal(&writer.wake);
 	}
 	pthread_mutex_unlock(&writer.lock);
@@ -126,19 +126,19 @@ bool log_writer_has_room(void)
 	return room;
 }
 
-static void tell_suppressed(void)
+static void report_suppressed(void)
 {
-	struct log_bucket told;
+	struct log_bucket bucket;
 	char line[LOG_LINE_MAX];
 
-	while (log_limit_tell(&writer.limit, &told)) {
+	while (log_limit_take_suppressed(&writer.limit, &bucket)) {
 		size_t len = log_line_format(line, LOG_LEVEL_WARN, "log.suppressed",
-					     "of=%s peer=%s lines=%llu", told.event, told.peer,
-					     (unsigned long long)told.suppressed);
+					     "of=%s peer=%s lines=%llu", bucket.event, bucket.peer,
+					     (unsigned long long)bucket.suppressed);
 
 		put_locked(LOG_LEVEL_WARN, line, len);
 	}
-	writer.tell_at = NSEC_NEVER;
+	writer.report_at = NSEC_NEVER;
 }
 
 /* Return: octets that standard error took: it may take none for now. */
@@ -173,15 +173,15 @@ static void *writer_main(void *arg)
 		const char *text;
 		size_t len;
 
-		if (now >= writer.tell_at)
-			tell_suppressed();
+		if (now >= writer.report_at)
+			report_suppressed();
 		if (is_over(now))
 			break;
 		len = log_ring_peek(&writer.ring, &text);
 		if (!len && put_lost(0, true))
 			len = log_ring_peek(&writer.ring, &text);
 		if (!len) {
-			wait_until(&writer.wake, writer.tell_at);
+			wait_until(&writer.wake, writer.report_at);
 			continue;
 		}
 		pthread_mutex_unlock(&writer.lock);
@@ -205,7 +205,7 @@ int log_writer_start(void)
 	writer.ring.in = writer.ring.out = 0;
 	memset(&writer.limit, 0, sizeof(writer.limit));
 	writer.lost = 0;
-	writer.tell_at = writer.stop_at = NSEC_NEVER;
+	writer.report_at = writer.stop_at = NSEC_NEVER;
 	writer.over = false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -220,7 +220,7 @@ bool log_writer_stop(void)
 	bool all;
 
 	pthread_mutex_lock(&writer.lock);
-	writer.tell_at = 0;
+	writer.report_at = 0;
 	writer.stop_at = writer_now() + STOP_WITHIN;
 	/* A little longer than the writer, which may be in poll(2). */
 	patience = writer.stop_at + 3 * RETRY_MS * NSEC_PER_MS;

@@ -279,7 +279,7 @@ static void map_sizes(struct gateway *gw, unsigned slot)
 		(from->listen.hostauth.max_handshakes + gw->nworkers - 1) / gw->nworkers;
 	to->version_memory = from->upstream.version_memory_s * NSEC_PER_SEC;
 	to->users = &gw->listens[slot].users;
-	to->told_locks = &gw->listens[slot].told_locks;
+	to->locks_logged = &gw->listens[slot].locks_logged;
 }
 
 /* Families in which servers may be connected: those of the local addresses in upstream.source. */

@@ -42,7 +42,7 @@ struct gateway_listen {
 	unsigned told_as;
 	struct servers *servers; /* held; shared by all slots with the same route name */
 	atomic_uint users;	 /* number of workers that use the slot */
-	atomic_bool told_locks;
+	atomic_bool locks_logged;
 	struct fabric_net unneeded[CONFIG_NETS_MAX];  /* hostauth.unneeded_from */
 	struct fabric_net clients[CONFIG_NETS_MAX];   /* listen.clients of its listener */
 	struct proxy_source sources[CONFIG_NETS_MAX]; /* upstream.source */

@@ -26,7 +26,7 @@ struct route_state {
 	unsigned holds;
 	/* A reload removed it: no new session uses it, and it is freed at .holds 0. */
 	bool is_retired;
-	bool told_locks; /* the line of session_note_version_3() is logged */
+	bool locks_logged; /* the line of session_note_version_3() is logged */
 	/* The route whose listener this route shares; NULL: it has its own. */
 	struct route_state *leader;
 	/* Number of routes that share this one's listener; it is not freed before them. */

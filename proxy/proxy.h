@@ -81,7 +81,7 @@ struct proxy_route {
 	atomic_uint *users;
 	/* Set when any relay has logged that locks of NFS version 3 cannot be told apart. NULL:
 	 * each relay logs it once. */
-	atomic_bool *told_locks;
+	atomic_bool *locks_logged;
 };
 
 struct session_limits;

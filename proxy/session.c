@@ -182,7 +182,7 @@ static bool auth_goes_on(const struct session *s, const struct leg *leg)
 {
 	const struct handshake_slot *slot = &s->slots[session_side(leg)];
 
-	return (leg->proof && !leg->proof->told) || slot->member.host;
+	return (leg->proof && !leg->proof->reported) || slot->member.host;
 }
 
 static void on_first_word(struct session *s)
@@ -343,7 +343,7 @@ void session_free(struct session *s)
 {
 	struct proxy *p = s->proxy;
 
-	session_log_untold(s);
+	session_log_suppressed(s);
 	txn_drop_deferred(&s->forward);
 	txn_drop_deferred(&s->reverse);
 	session_auth_end(s);

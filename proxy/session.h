@@ -43,11 +43,11 @@ enum {
 	SESSION_COPIED_CALLS = 256,
 };
 
-/** struct session_reports - error reports of both peers: those logged, and those not. */
+/** struct session_reports - error reports of both peers: those logged, and those suppressed since the last log line. */
 struct session_reports {
-	unsigned told;
+	unsigned logged;
 	nsec_t last; /* when the last report was logged */
-	uint64_t untold;
+	uint64_t suppressed;
 };
 
 enum session_state {

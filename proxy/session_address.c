@@ -70,10 +70,10 @@ void session_note_version_3(struct session *s)
 	struct route_state *rs = s->route;
 
 	s->has_version_3 = true;
-	if (rs->told_locks || !shares_address(s))
+	if (rs->locks_logged || !shares_address(s))
 		return;
-	rs->told_locks = true;
-	if (rs->route->told_locks && atomic_exchange(rs->route->told_locks, true))
+	rs->locks_logged = true;
+	if (rs->route->locks_logged && atomic_exchange(rs->route->locks_logged, true))
 		return;
 	log_warn("nfs3.locks",
 		 "route=%s why=\"clients of NFS version 3 have one address at their server, which "

@@ -11,10 +11,10 @@
 #include "proxy/session_log.h"
 #include "proxy/internal.h"
 
-enum { REPORTS_TOLD = 8 };
+enum { REPORTS_LOGGED = 8 };
 
 /* Return: the name for which log lines about @leg are limited: the client's host, or the route. */
-static const char *told_for(const struct session *s, const struct leg *leg)
+static const char *log_peer_of(const struct session *s, const struct leg *leg)
 {
 	return leg == &s->client ? s->host : s->route->route->name;
 }
@@ -35,21 +35,21 @@ void session_log_auth(const struct session *s, struct leg *leg)
 	const char *name = leg == &s->client ? "client" : "server";
 	char peer[FABRIC_ADDR_TEXT];
 
-	if (!leg_auth_news(leg) || !leg->conn)
+	if (!leg_auth_take_result(leg) || !leg->conn)
 		return;
 	fabric_addr_format(&leg->conn->peer, peer);
 	if (proof->auth.verdict == V2_AUTH_FAILED)
-		log_peer(LOG_LEVEL_WARN, "hostauth.failed", told_for(s, leg),
+		log_peer(LOG_LEVEL_WARN, "hostauth.failed", log_peer_of(s, leg),
 			 "session=%llu route=%s leg=%s peer=%s name=\"%s\" cause=%s why=\"%s\"",
 			 (unsigned long long)s->id, s->route->route->name, name, peer, proof->peer,
 			 proof->auth.is_absent ? "absent" : hostauth_cause_name(proof->cause),
 			 proof->why);
 	else if (proof->auth.verdict == V2_AUTH_ABSENT)
-		log_peer(LOG_LEVEL_INFO, "hostauth.absent", told_for(s, leg),
+		log_peer(LOG_LEVEL_INFO, "hostauth.absent", log_peer_of(s, leg),
 			 "session=%llu route=%s leg=%s peer=%s", (unsigned long long)s->id,
 			 s->route->route->name, name, peer);
 	else
-		log_peer(LOG_LEVEL_INFO, "hostauth", told_for(s, leg),
+		log_peer(LOG_LEVEL_INFO, "hostauth", log_peer_of(s, leg),
 			 "session=%llu route=%s leg=%s peer=%s name=\"%s\" suite=%s messages=%u "
 			 "octets=%zu",
 			 (unsigned long long)s->id, s->route->route->name, name, peer, proof->peer,
@@ -70,25 +70,25 @@ void session_log_report(struct session *s, const struct leg *leg, const struct l
 	struct session_reports *r = &s->reports;
 	nsec_t now = s->proxy->now;
 
-	if (r->told >= REPORTS_TOLD && now < r->last + NSEC_PER_SEC) {
-		r->untold++;
+	if (r->logged >= REPORTS_LOGGED && now < r->last + NSEC_PER_SEC) {
+		r->suppressed++;
 		return;
 	}
-	log_peer(LOG_LEVEL_INFO, "rpc.error", told_for(s, leg),
+	log_peer(LOG_LEVEL_INFO, "rpc.error", log_peer_of(s, leg),
 		 "session=%llu leg=%s xid=%08x cause=%s a=%u b=%u untold=%llu",
 		 (unsigned long long)s->id, leg == &s->client ? "client" : "server", out->xid,
 		 rpc_error_name(out->error.code), out->error.a, out->error.b,
-		 (unsigned long long)r->untold);
-	r->told++;
+		 (unsigned long long)r->suppressed);
+	r->logged++;
 	r->last = now;
-	r->untold = 0;
+	r->suppressed = 0;
 }
 
-void session_log_untold(const struct session *s)
+void session_log_suppressed(const struct session *s)
 {
-	if (s->reports.untold)
+	if (s->reports.suppressed)
 		log_peer(LOG_LEVEL_INFO, "rpc.errors", s->host, "session=%llu untold=%llu",
-			 (unsigned long long)s->id, (unsigned long long)s->reports.untold);
+			 (unsigned long long)s->id, (unsigned long long)s->reports.suppressed);
 }
 
 static void log_leg(const struct session *s, const struct leg *leg, const struct session_stat *st,

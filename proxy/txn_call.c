@@ -125,7 +125,7 @@ static void txn_begin(struct session *s, struct leg *req, struct leg_out *out, s
 	}
 	txn_init(t, s, req, out);
 	txn_late_init(t);
-	txn_told_init(t);
+	txn_server_quirks_init(t);
 	t->copied = copied;
 	t->hdr_err = ERR_SHORT; /* until the header is here */
 	if (t->in.nbody > 0) {

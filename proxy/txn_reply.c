@@ -135,7 +135,7 @@ void txn_send_reply(struct txn *t)
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 		return;
 	}
-	if (txn_check_told(t, &e) < 0) {
+	if (txn_check_reported(t, &e) < 0) {
 		txn_fail_with(t, &e);
 		return;
 	}

@@ -27,7 +27,7 @@ enum {
 	SLACK = 64 << 10,
 };
 
-void txn_told_init(struct txn *t)
+void txn_server_quirks_init(struct txn *t)
 {
 	t->to_filer = t->rsp->t->ops->traits->unsure_lengths && t->rsp->role == RPC_INITIATOR;
 }
@@ -51,16 +51,16 @@ uint32_t txn_reply_room(struct txn *t, uint32_t planned)
 {
 	uint32_t max = t->s->proxy->cfg.max_payload;
 
-	t->tells_cut = t->to_filer && !is_requesters(t, planned);
+	t->detects_cut = t->to_filer && !is_requesters(t, planned);
 	if (planned >= max)
 		return max;
-	return planned && t->tells_cut ? planned + REPLY_TELLTALE : planned;
+	return planned && t->detects_cut ? planned + REPLY_TELLTALE : planned;
 }
 
 /* Whether the server may have cut its reply to the Reply chunk. */
 static bool is_cut(const struct txn *t)
 {
-	return t->tells_cut && t->reply.len && t->reply_body.len == t->reply.cap;
+	return t->detects_cut && t->reply.len && t->reply_body.len == t->reply.cap;
 }
 
 uint32_t txn_slack(const struct txn *t)
@@ -140,7 +140,7 @@ static void learn_one_kind(const struct txn *t)
 	rs->no_mixed_chunks_until = t->s->proxy->now + rs->route->version_memory;
 }
 
-int txn_check_told(struct txn *t, struct rpc_error *e)
+int txn_check_reported(struct txn *t, struct rpc_error *e)
 {
 	struct nfs_chunk chunks[RPC_MAX_CHUNKS];
 	int inline_data;

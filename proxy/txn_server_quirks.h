@@ -6,11 +6,11 @@
 
 /** txn_server_quirks - what a version 1 server reports about its reply */
 
-/** txn_reply_room - how large a Reply chunk to offer if the plan wants @planned octets. Sets .tells_cut. */
+/** txn_reply_room - how large a Reply chunk to offer if the plan wants @planned octets. Sets .detects_cut. */
 uint32_t txn_reply_room(struct txn *t, uint32_t planned);
 
-/** txn_told_init - find out whether the reports of @t's responder are to be checked. */
-void txn_told_init(struct txn *t);
+/** txn_server_quirks_init - find out whether the reports of @t's responder are to be checked. */
+void txn_server_quirks_init(struct txn *t);
 
 /** txn_avoids_reply_chunk - the call has Write chunks, which its server is known to ignore beside
  * a Reply chunk. */
@@ -34,12 +34,12 @@ uint32_t txn_slack(const struct txn *t);
 bool txn_outgrew(struct txn *t) WARN_UNUSED;
 
 /**
- * txn_check_told - after txn_check_results(): whether the reply is whole, and its data lie where it
+ * txn_check_reported - after txn_check_results(): whether the reply is whole, and its data lie where it
  * says
  *
  * Lengths of Write chunks that are a little too long are corrected. Return: 0, or an error with @e
  * for the requester.
  */
-int txn_check_told(struct txn *t, struct rpc_error *e) WARN_UNUSED;
+int txn_check_reported(struct txn *t, struct rpc_error *e) WARN_UNUSED;
 
 #endif

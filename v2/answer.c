@@ -26,12 +26,12 @@ int v2_answer(struct v2_conn *c, const struct v2_hdr *h, uint32_t xid, const str
 int v2_answer_fault(struct v2_conn *c, const struct v2_hdr *h, const struct rtr_fault *fault,
 		    const struct rtr_id *bad, const struct rtr_id *lead)
 {
-	const struct rpc_error told = {.code = RPC_ERROR_SYSTEM,
-				       .a = (bad->is_reply ? V2_FAULT_REPLY : 0u) |
-					    (lead ? V2_FAULT_HAS_LEAD : 0u) |
-					    (lead && lead->is_reply ? V2_FAULT_LEAD_REPLY : 0u),
-				       .b = lead ? lead->xid : 0};
-	int err = v2_answer(c, h, bad->xid, &told);
+	const struct rpc_error report = {.code = RPC_ERROR_SYSTEM,
+					 .a = (bad->is_reply ? V2_FAULT_REPLY : 0u) |
+					      (lead ? V2_FAULT_HAS_LEAD : 0u) |
+					      (lead && lead->is_reply ? V2_FAULT_LEAD_REPLY : 0u),
+					 .b = lead ? lead->xid : 0};
+	int err = v2_answer(c, h, bad->xid, &report);
 
 	if (!err) {
 		struct v2_report *r = &c->reports[(c->report_head + c->nreports - 1) % V2_REPORTS];

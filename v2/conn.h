@@ -64,12 +64,12 @@ struct v2_rtr_peer {
  * Send on. */
 struct v2_sent {
 	uint32_t xid;
-	uint32_t bytes; /* octets of payload stream */
-	uint32_t after; /* messages sent, of all kinds, when its last Send was */
-	uint16_t parts; /* number of its Sends */
-	uint16_t told;	/* number of ERR_INVAL_HTYPEs received about its parts */
-	uint16_t stale; /* reports still expected about parts of the form before this one */
-	uint8_t htype;	/* low octet of the type, which is unique among the types kept here */
+	uint32_t bytes;	      /* octets of payload stream */
+	uint32_t after;	      /* messages sent, of all kinds, when its last Send was */
+	uint16_t parts;	      /* number of its Sends */
+	uint16_t type_errors; /* number of ERR_INVAL_HTYPEs received about its parts */
+	uint16_t stale;	      /* reports still expected about parts of the form before this one */
+	uint8_t htype;	      /* low octet of the type, which is unique among the types kept here */
 	bool answered;
 };
 

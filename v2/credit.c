@@ -40,8 +40,8 @@ void v2_credit_set_counters(struct v2_credit *c, uint32_t sent, uint32_t receive
 	/* Section 4.2.1: Received credits are one when a connection is established. */
 	c->limit = sent + 1;
 	c->granted = received + 1;
-	c->told_received = received;
-	c->told_advertised = 1;
+	c->granted_received = received;
+	c->granted_advertised = 1;
 	c->heard_payload = false;
 	c->window = 1;
 	c->offset = c->limit - received;
@@ -117,8 +117,8 @@ void v2_credit_sent(struct v2_credit *c)
 	/* A later, lower value does not affect messages already under way. */
 	if (v2_credit_past(value, c->granted) > 0)
 		c->granted = value;
-	c->told_received = c->received;
-	c->told_advertised = c->advertised;
+	c->granted_received = c->received;
+	c->granted_advertised = c->advertised;
 	c->heard_payload = false;
 	c->sent++;
 }
@@ -166,8 +166,8 @@ void v2_credit_limit(struct v2_credit *c, uint32_t value)
 bool v2_credit_grant_due(const struct v2_credit *c)
 {
 	/* Credits the peer lacks of what is advertised: used, or newly promised. */
-	int64_t used = (int64_t)v2_credit_past(c->received, c->told_received) + c->advertised -
-		       c->told_advertised;
+	int64_t used = (int64_t)v2_credit_past(c->received, c->granted_received) + c->advertised -
+		       c->granted_advertised;
 	int64_t least = ((int64_t)c->advertised + 1) / 2; /* before half is exceeded: 4.2.1.1 */
 
 	if (least < 2 && !c->heard_payload)

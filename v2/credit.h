@@ -23,7 +23,7 @@ struct v2_credit {
 
 	uint32_t granted; /* the highest rdma_credit the peer was ever sent */
 	/* .received and .advertised when rdma_credit was last sent. */
-	uint32_t told_received, told_advertised;
+	uint32_t granted_received, granted_advertised;
 	bool heard_payload; /* a message other than a GRANT came since then */
 
 	uint32_t window; /* estimate of what the peer advertises */

@@ -36,8 +36,8 @@ void v2_peer_rejections_remember(struct v2_conn *c, const struct rpc_msg *m, uin
 	if (m->dir == RPC_CALL)
 		c->asked[m->xid % V2_SENT] =
 			(struct v2_asked){(uint16_t)(m->xid / V2_SENT), (uint16_t)m->nsegs};
-	if (sent->xid == m->xid && sent->htype == V2_CALL_MIDDLE && sent->told)
-		stale = (uint16_t)(sent->parts - sent->told);
+	if (sent->xid == m->xid && sent->htype == V2_CALL_MIDDLE && sent->type_errors)
+		stale = (uint16_t)(sent->parts - sent->type_errors);
 	if (htype == V2_CALL_INLINE || htype == V2_REPLY_INLINE) {
 		if (sent->xid == m->xid)
 			*sent = (struct v2_sent){0};
@@ -132,8 +132,8 @@ static int heed_type(struct v2_conn *c, uint32_t xid)
 	c->lacks_external |= sent->htype == V2_CALL_EXTERNAL;
 	c->lacks_middle |= sent->htype == V2_CALL_MIDDLE;
 	c->lacks_rtr |= sent->htype == (uint8_t)V2_RTR_REQUEST;
-	if (sent->told < sent->parts)
-		sent->told++;
+	if (sent->type_errors < sent->parts)
+		sent->type_errors++;
 	return 0;
 }
 

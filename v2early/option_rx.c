@@ -297,7 +297,7 @@ static int break_group(struct early_conn *c, const struct early_header *h, enum 
 }
 
 /* Profile section 4: messages that are accepted in the middle of a group. */
-static bool is_told_anywhere(const struct early_header *h)
+static bool is_taken_anywhere(const struct early_header *h)
 {
 	return h->proc == EARLY_ERROR || (h->proc == EARLY_OPTIONAL && h->opttype == RTR_REPORT);
 }
@@ -308,7 +308,7 @@ bool early_option_group(struct early_conn *c, const struct early_header *h, int 
 	bool is_more = !rc && h->proc == EARLY_OPTIONAL && h->opttype == RTR_CONTINUE;
 
 	*err = 0;
-	if (is_told_anywhere(h))
+	if (is_taken_anywhere(h))
 		return false;
 	if (c->group_dropped && is_more && h->xid == c->group.lead.xid) {
 		early_drop(c);

@@ -325,12 +325,12 @@ bool leg_is_unproved(const struct leg *leg)
 			      leg->proof->auth.verdict == V2_AUTH_FAILED);
 }
 
-bool leg_auth_news(struct leg *leg)
+bool leg_auth_take_result(struct leg *leg)
 {
 	struct leg_proof *proof = leg->proof;
 
-	if (!proof || proof->told || !proof->is_over)
+	if (!proof || proof->reported || !proof->is_over)
 		return false;
-	proof->told = true;
+	proof->reported = true;
 	return true;
 }

@@ -29,9 +29,10 @@ enum { LEG_WHY_BYTES = HOSTAUTH_TEXT_BYTES + 32 };
 
 /** struct leg_proof - host authentication of one leg. */
 struct leg_proof {
-	struct v2_auth auth;	    /* first member */
-	struct hostauth *h;	    /* the handshake; NULL when it is over */
-	bool is_over, told;	    /* the handshake is over; leg_auth_news() has reported that */
+	struct v2_auth auth; /* first member */
+	struct hostauth *h;  /* the handshake; NULL when it is over */
+	bool is_over,
+		reported; /* the handshake is over; leg_auth_take_result() has reported that */
 	bool awaits_slot, admitted; /* see leg_awaits_handshake_slot() */
 	struct job job;		    /* hostauth_work() in another thread */
 	bool working;		    /* the job runs, and .h belongs to it */
@@ -89,7 +90,7 @@ void leg_auth_clock(struct leg *leg, nsec_t now);
  * pumped; NULL: it has ended. */
 struct leg *leg_auth_back(struct job *job, nsec_t now);
 
-/** leg_auth_news - true once, when the handshake has succeeded or failed. */
-bool leg_auth_news(struct leg *leg);
+/** leg_auth_take_result - true once, when the handshake has succeeded or failed. */
+bool leg_auth_take_result(struct leg *leg);
 
 #endif

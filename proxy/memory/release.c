@@ -84,9 +84,9 @@ static bool is_sweeping(const struct buf_arena *a)
 static void sweep_blocks(struct buf_arena *a)
 {
 	struct buf_touched *t = &a->touched;
-	unsigned told = 0, order;
+	unsigned released = 0, order;
 
-	for (unsigned i = 0; i < SWEEP_BLOCKS && told < SWEEP_CALLS && t->cursor > 0; i++) {
+	for (unsigned i = 0; i < SWEEP_BLOCKS && released < SWEEP_CALLS && t->cursor > 0; i++) {
 		size_t page = block_at(a, t->cursor - 1, &order);
 
 		if (t->bytes <= t->goal) {
@@ -94,7 +94,7 @@ static void sweep_blocks(struct buf_arena *a)
 			return;
 		}
 		if (!(a->orders[page] & BLOCK_USED) && release_block(a, page, order))
-			told++;
+			released++;
 		t->cursor = page;
 	}
 }

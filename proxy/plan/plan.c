@@ -234,7 +234,7 @@ static uint64_t needed_chunk(const struct reply *r, const struct plan_end *from,
 }
 
 /* The Reply chunk for a responder that can continue its replies. */
-static uint64_t told_chunk(const struct reply *r, const struct plan_end *from, bool reverse)
+static uint64_t planned_chunk(const struct reply *r, const struct plan_end *from, bool reverse)
 {
 	if (r->offered || from->traits->continues || reverse)
 		return r->offered;
@@ -306,7 +306,7 @@ static uint64_t reply_chunk(const struct plan_in *in, uint32_t *expected)
 		return 0;
 	plan_measure(&r, in);
 	if (to->traits->continues)
-		return told_chunk(&r, from, in->reverse);
+		return planned_chunk(&r, from, in->reverse);
 	chunk = needed_chunk(&r, from, 0);
 	reach = plan_max(chunk, r.responder);
 	if (r.is_guess && !r.is_vague && reach < plan_max(r.offered, r.most) &&

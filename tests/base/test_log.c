@@ -201,7 +201,7 @@ static void logging_does_not_wait_for_the_reader(void **state)
 	assert_int_equal(t.out_of_place, 1); /* n=LINES+1: one number was left out */
 }
 
-static void what_was_lost_last_is_told_at_the_end(void **state)
+static void what_was_lost_last_is_reported_at_the_end(void **state)
 {
 	enum { LINES = 50000 };
 	struct tail t;
@@ -309,7 +309,7 @@ int main(void)
 		LOG_TEST(lines_are_written_at_once_until_it_is_started),
 		LOG_TEST(each_threads_lines_keep_their_order),
 		LOG_TEST(logging_does_not_wait_for_the_reader),
-		LOG_TEST(what_was_lost_last_is_told_at_the_end),
+		LOG_TEST(what_was_lost_last_is_reported_at_the_end),
 		LOG_TEST(the_end_of_the_log_does_not_wait_for_the_reader),
 		LOG_TEST(a_peer_is_limited),
 		LOG_TEST(with_debug_nothing_is_limited),

@@ -50,30 +50,30 @@ static void peers_and_events_are_apart(void **state)
 	assert_int_equal(taken("refused", "a", 1000, now), LOG_LIMIT_PEER_BURST);
 }
 
-static uint64_t all_told(void)
+static uint64_t all_taken(void)
 {
-	struct log_bucket told;
+	struct log_bucket bucket;
 	uint64_t sum = 0;
 
-	while (log_limit_tell(&limit, &told)) {
-		assert_true(told.suppressed > 0);
-		sum += told.suppressed;
+	while (log_limit_take_suppressed(&limit, &bucket)) {
+		assert_true(bucket.suppressed > 0);
+		sum += bucket.suppressed;
 	}
 	return sum;
 }
 
-static void what_was_suppressed_is_told_once(void **state)
+static void what_was_suppressed_is_reported_once(void **state)
 {
-	struct log_bucket told;
+	struct log_bucket bucket;
 
 	(void)state;
-	assert_false(log_limit_tell(&limit, &told));
+	assert_false(log_limit_take_suppressed(&limit, &bucket));
 	assert_int_equal(taken("end", "a", LOG_LIMIT_PEER_BURST + 7, 1), LOG_LIMIT_PEER_BURST);
-	assert_true(log_limit_tell(&limit, &told));
-	assert_string_equal(told.event, "end");
-	assert_string_equal(told.peer, "a");
-	assert_int_equal(told.suppressed, 7);
-	assert_false(log_limit_tell(&limit, &told));
+	assert_true(log_limit_take_suppressed(&limit, &bucket));
+	assert_string_equal(bucket.event, "end");
+	assert_string_equal(bucket.peer, "a");
+	assert_int_equal(bucket.suppressed, 7);
+	assert_false(log_limit_take_suppressed(&limit, &bucket));
 }
 
 /* Each address is new: each would have a burst of its own, and the table cannot hold them. */
@@ -91,7 +91,7 @@ static void many_addresses_are_bounded(void **state)
 	}
 	assert_int_equal(ok, LOG_LIMIT_ALL_BURST);
 	/* Forgotten buckets' counts are not. */
-	assert_int_equal(all_told(), tried - ok);
+	assert_int_equal(all_taken(), tried - ok);
 	now += 10 * NSEC_PER_SEC;
 	ok = taken("end", "10.9.9.9", 300, now);
 	assert_int_equal(ok, LOG_LIMIT_PEER_BURST);
@@ -107,13 +107,13 @@ static void more_events_than_buckets(void **state)
 		snprintf(names[i], sizeof(names[i]), "event.%u", i);
 		assert_int_equal(taken(names[i], "a", 300, 1), LOG_LIMIT_PEER_BURST);
 	}
-	assert_int_equal(all_told(), KINDS * (300 - LOG_LIMIT_PEER_BURST));
+	assert_int_equal(all_taken(), KINDS * (300 - LOG_LIMIT_PEER_BURST));
 }
 
 /* Longer than there is room for: cut, but still a peer of its own. */
 static void long_names_are_cut(void **state)
 {
-	struct log_bucket told;
+	struct log_bucket bucket;
 	char peer[200];
 
 	(void)state;
@@ -121,8 +121,8 @@ static void long_names_are_cut(void **state)
 	peer[sizeof(peer) - 1] = '\0';
 	assert_int_equal(taken("end", peer, 300, 1), LOG_LIMIT_PEER_BURST);
 	assert_int_equal(taken("end", peer, 300, 1), 0);
-	assert_true(log_limit_tell(&limit, &told));
-	assert_int_equal(strlen(told.peer), LOG_LIMIT_PEER_TEXT - 1);
+	assert_true(log_limit_take_suppressed(&limit, &bucket));
+	assert_int_equal(strlen(bucket.peer), LOG_LIMIT_PEER_TEXT - 1);
 }
 
 int main(void)
@@ -130,7 +130,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_peer_has_a_burst_and_a_rate, reset),
 		cmocka_unit_test_setup(peers_and_events_are_apart, reset),
-		cmocka_unit_test_setup(what_was_suppressed_is_told_once, reset),
+		cmocka_unit_test_setup(what_was_suppressed_is_reported_once, reset),
 		cmocka_unit_test_setup(many_addresses_are_bounded, reset),
 		cmocka_unit_test_setup(more_events_than_buckets, reset),
 		cmocka_unit_test_setup(long_names_are_cut, reset),

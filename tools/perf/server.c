@@ -122,7 +122,7 @@ static void drain(struct server_conn *conn)
 
 	for (leg_next(&conn->leg, &out); out.kind != LEG_OUT_NONE; leg_next(&conn->leg, &out))
 		on_out(conn, &out);
-	if (leg_auth_news(&conn->leg) && *leg_peer_name(&conn->leg)) {
+	if (leg_auth_take_result(&conn->leg) && *leg_peer_name(&conn->leg)) {
 		struct perf_server_totals *t = &conn->server->totals;
 
 		t->proved++;
