@@ -32,7 +32,10 @@
 #include "daemon/report.h"
 #include "proxy/routes.h"
 
-enum { TURNS_MAX = 16, PASS_BYTES = 128 << 10 /* window of memory for a large result, octets */ };
+enum {
+	TURNS_MAX = 16,
+	CUT_THROUGH_BYTES = 128 << 10 /* window of memory for a large result, octets */
+};
 #define TURN_LONG (NSEC_PER_MS / 50) /* after a turn that took this long the loop runs */
 /* longest wait for connections that have sent no message yet */
 #define YIELD_PATIENCE (2 * NSEC_PER_SEC)
@@ -150,8 +153,8 @@ static int open_proxy(struct worker *w)
 		.max_setups = gateway_worker_setups(w->gw),
 		.max_payload = w->gw->cfg->max_payload,
 		.continue_max = w->gw->cfg->continue_max,
-		.pass_bytes = w->gw->cfg->cut_through ? PASS_BYTES : 0,
-		.pass_from = w->gw->cfg->cut_through_from,
+		.cut_through_bytes = w->gw->cfg->cut_through ? CUT_THROUGH_BYTES : 0,
+		.cut_through_from = w->gw->cfg->cut_through_from,
 		.jobs = w->gw->jobs ? &w->jobs : NULL,
 		.worker = w->index,
 		.workers = w->gw->nworkers,

@@ -69,7 +69,7 @@ void txn_release(struct txn *t)
 	txn_unname(t);
 	list_del(&t->link);
 	list_del(&t->op_link);
-	list_del(&t->pass_link);
+	list_del(&t->cut_through_link);
 	timer_disarm(&s->proxy->timers, &t->late);
 	leg_put(t->req, &t->call_held);
 	leg_put(t->rsp, &t->reply_held);
@@ -83,7 +83,7 @@ void txn_finish_if_idle(struct txn *t)
 {
 	struct session *s = t->s;
 
-	if (t->ops || t->passing || t->call_pending || t->reply_pending)
+	if (t->ops || t->cut_through_writes || t->call_pending || t->reply_pending)
 		return;
 	txn_release(t);
 	session_touch(s);
@@ -98,7 +98,7 @@ static void give_up(struct txn *t)
 	timer_disarm(&t->s->proxy->timers, &t->late);
 	if (t->exposed)
 		txn_fence(t);
-	txn_pass_no_more(t);
+	txn_cut_through_stop(t);
 	session_touch(t->s);
 	txn_finish_if_idle(t);
 }
@@ -164,7 +164,7 @@ void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out 
 	txn_set_room(t);
 	list_init(&t->op_link);
 	list_init(&t->wait_link);
-	list_init(&t->pass_link);
+	list_init(&t->cut_through_link);
 	list_add_tail(&s->txns, &t->link);
 	b = txn_bucket(s, t->in.xid);
 	t->hash_next = *b;

@@ -109,11 +109,11 @@ struct txn {
 	/* In the admission queue, or a list of txn_zero_sink.c or txn_device_busy.c; self-linked when in
 	 * none. */
 	struct list wait_link;
-	unsigned exposures; /* regions it may expose to the responder; counted while it runs */
-	bool started;	    /* the transaction was admitted: it runs and holds memory */
-	bool copied;	    /* the call was copied out of its Receive */
-	bool passes;	    /* a large result is cut through: txn_choose_way() */
-	size_t taken;	    /* octets of payload blocks it holds */
+	unsigned exposures;  /* regions it may expose to the responder; counted while it runs */
+	bool started;	     /* the transaction was admitted: it runs and holds memory */
+	bool copied;	     /* the call was copied out of its Receive */
+	bool is_cut_through; /* a large result is cut through: txn_choose_cut_through() */
+	size_t taken;	     /* octets of payload blocks it holds */
 
 	/* txn_device_busy.c: since when the device is short of resources for it; 0: it is not */
 	nsec_t short_since;
@@ -174,10 +174,10 @@ struct txn {
 	/* txn_cut_through.c: a result that is cut through */
 	/* In the requester leg's queue for octets that came and are not posted; self-linked when
 	 * not. */
-	struct list pass_link;
+	struct list cut_through_link;
 	struct txn_region *stream; /* the region that is cut through, once exposed */
 	unsigned npieces, first_piece;
-	unsigned passing; /* RDMA Writes under way */
+	unsigned cut_through_writes; /* RDMA Writes under way */
 
 	/* The large fields come last: txn_init() does not clear them, they are written in whole. */
 	/* Pieces reported by the fabric and not given back, in order from .first_piece. */

@@ -82,7 +82,7 @@ static enum txn_verdict try_start(struct txn *t)
 	unsigned exposures, most = leg_exposures(t->rsp->cfg, SESSION_OP_DEPTH);
 	size_t need;
 
-	txn_choose_way(t);
+	txn_choose_cut_through(t);
 	need = txn_need(t, &exposures);
 	if (need > (arena->bytes - arena->reserve) / BUDGET_SHARES || exposures > most)
 		return TXN_IMPOSSIBLE;
@@ -100,7 +100,7 @@ static enum txn_verdict try_start(struct txn *t)
 	return TXN_STARTS;
 }
 
-bool txn_passes(struct txn *t)
+bool txn_start_ahead(struct txn *t)
 {
 	const struct session_queue *q = session_queue(t->s, t->reverse);
 	unsigned exposures;

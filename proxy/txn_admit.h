@@ -23,9 +23,9 @@ static inline bool txn_is_plain(const struct rpc_msg *call)
  * waits before it, or it may pass the calls that do. */
 bool txn_has_turn(const struct session_queue *q, const struct leg_out *call);
 
-/** txn_passes - start @t ahead of the calls that wait in its queue, if it needs nothing that they
+/** txn_start_ahead - start @t ahead of the calls that wait in its queue, if it needs nothing that they
  * wait for. Return: whether it was started. */
-bool txn_passes(struct txn *t);
+bool txn_start_ahead(struct txn *t);
 
 /** txn_queue - append @t to the calls that wait for admission. */
 void txn_queue(struct txn *t);

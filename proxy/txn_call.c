@@ -84,7 +84,7 @@ static void begin_wait(struct txn *t)
 {
 	struct session_queue *q = session_queue(t->s, t->reverse);
 
-	if (txn_passes(t)) {
+	if (txn_start_ahead(t)) {
 		begin_now(t);
 		return;
 	}
@@ -229,7 +229,7 @@ void txn_go_again(struct txn *t)
 	t->refused = false;
 	t->state = TXN_AGAIN;
 	is_fenced = txn_fence(t);
-	txn_pass_no_more(t);
-	if (is_fenced && !txn_pass_waits(t))
+	txn_cut_through_stop(t);
+	if (is_fenced && !txn_cut_through_waits(t))
 		txn_form_again(t);
 }

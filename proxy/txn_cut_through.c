@@ -45,15 +45,15 @@
 
 #include <assert.h>
 
-enum { PASS_WINDOWS = 2 }; /* a cut-through chunk is at least so many windows long */
+enum { CUT_THROUGH_WINDOWS = 2 }; /* a cut-through chunk is at least so many windows long */
 
 static bool may_stream(const struct txn *t)
 {
-	return t->s->proxy->cfg.pass_bytes > 0 && !t->reverse && !t->in.nwishes && t->rsp->conn &&
-	       t->rsp->conn->fabric->streams;
+	return t->s->proxy->cfg.cut_through_bytes > 0 && !t->reverse && !t->in.nwishes &&
+	       t->rsp->conn && t->rsp->conn->fabric->streams;
 }
 
-/* Whether the result is stored: the calls of its queue, @t included, then hold at most .pass_from
+/* Whether the result is stored: the calls of its queue, @t included, then hold at most .cut_through_from
  * octets, and no more than one RPC may. Storing is faster where processors are few, because the
  * responder does not wait for the requester. Memory of other sessions does not matter here. */
 static bool may_store(const struct txn *t)
@@ -64,22 +64,22 @@ static bool may_store(const struct txn *t)
 
 	for (unsigned i = 0; i < t->in.nwrites; i++)
 		bytes += t->in.writes[i].length;
-	return bytes <= (p->cfg.pass_from < most ? p->cfg.pass_from : most);
+	return bytes <= (p->cfg.cut_through_from < most ? p->cfg.cut_through_from : most);
 }
 
 /* A result that was to be cut through stays so, even if its call has waited since. */
-void txn_choose_way(struct txn *t)
+void txn_choose_cut_through(struct txn *t)
 {
-	t->passes |= may_stream(t) && !may_store(t);
+	t->is_cut_through |= may_stream(t) && !may_store(t);
 }
 
 /* The index of the chunk to cut through; .nwrites: none. */
 static unsigned chunk_of(const struct txn *t)
 {
-	uint64_t least = (uint64_t)PASS_WINDOWS * t->s->proxy->cfg.pass_bytes;
+	uint64_t least = (uint64_t)CUT_THROUGH_WINDOWS * t->s->proxy->cfg.cut_through_bytes;
 	unsigned i = 0;
 
-	if (!t->passes)
+	if (!t->is_cut_through)
 		return t->in.nwrites;
 	while (i < t->in.nwrites && t->in.writes[i].length < least)
 		i++;
@@ -88,7 +88,7 @@ static unsigned chunk_of(const struct txn *t)
 
 uint64_t txn_write_memory(const struct txn *t, unsigned i)
 {
-	return i == chunk_of(t) ? t->s->proxy->cfg.pass_bytes : t->in.writes[i].length;
+	return i == chunk_of(t) ? t->s->proxy->cfg.cut_through_bytes : t->in.writes[i].length;
 }
 
 bool txn_has_window(const struct txn *t)
@@ -125,7 +125,7 @@ static struct segment place_of(const struct txn *t, uint32_t at)
 }
 
 /* Post the next part of @p. Return: 0, or an error; ERR_AGAIN: it has to wait. */
-static int post_part(struct txn *t, struct txn_piece *p)
+static int write_piece(struct txn *t, struct txn_piece *p)
 {
 	struct session_ops *ops = session_ops(t->s, t->req);
 	struct segment to = place_of(t, p->offset + p->posted);
@@ -147,7 +147,7 @@ static int post_part(struct txn *t, struct txn_piece *p)
 	t->short_since = 0;
 	p->posted += from.len;
 	p->writes++;
-	t->passing++;
+	t->cut_through_writes++;
 	session_posted(&ops->writes, from.len);
 	t->s->route->count.passed_bytes += from.len;
 	return 0;
@@ -161,18 +161,18 @@ static int post_pieces(struct txn *t)
 		struct txn_piece *p = piece_at(t, k);
 
 		while (p->posted < p->len && err == 0)
-			err = post_part(t, p);
+			err = write_piece(t, p);
 	}
 	return err;
 }
 
-void txn_pass_on(struct txn *t)
+void txn_cut_through_write(struct txn *t)
 {
 	int err = post_pieces(t);
 
-	list_del(&t->pass_link);
+	list_del(&t->cut_through_link);
 	if (err < 0)
-		list_add_tail(&session_ops(t->s, t->req)->cut_through_txns, &t->pass_link);
+		list_add_tail(&session_ops(t->s, t->req)->cut_through_txns, &t->cut_through_link);
 	if (err < 0 && err != ERR_AGAIN &&
 	    err != ERR_CLOSED) /* on ERR_CLOSED, DISCONNECTED follows */
 		session_close(t->s, err, "a Write could not be posted");
@@ -183,8 +183,8 @@ void txn_placed(struct txn *t, const struct leg_out *out)
 	assert(t->stream && t->stream->handle == out->handle && t->npieces < FABRIC_STREAM_PIECES);
 	*piece_at(t, t->npieces++) =
 		(struct txn_piece){.at = out->at, .offset = out->offset, .len = out->len};
-	if (list_is_empty(&t->pass_link))
-		txn_pass_on(t);
+	if (list_is_empty(&t->cut_through_link))
+		txn_cut_through_write(t);
 }
 
 /* The oldest piece was written: its memory goes back to the window. */
@@ -198,42 +198,42 @@ static void piece_done(struct txn *t)
 		fabric_went_on(t->rsp->conn, t->stream->handle, len);
 }
 
-void txn_passed(struct txn *t)
+void txn_cut_through_written(struct txn *t)
 {
 	struct txn_piece *p = piece_at(t, 0);
 
 	assert(t->npieces > 0 && p->writes > 0);
-	t->passing--;
+	t->cut_through_writes--;
 	p->writes--;
 	if (p->writes == 0 && p->posted == p->len)
 		piece_done(t);
 }
 
-bool txn_pass_waits(const struct txn *t)
+bool txn_cut_through_waits(const struct txn *t)
 {
 	if (t->state == TXN_AGAIN)
-		return t->passing > 0;
-	return t->state == TXN_FENCE && !list_is_empty(&t->pass_link);
+		return t->cut_through_writes > 0;
+	return t->state == TXN_FENCE && !list_is_empty(&t->cut_through_link);
 }
 
 /* Nothing is exposed any more, so pieces that are given back go nowhere. */
-void txn_pass_no_more(struct txn *t)
+void txn_cut_through_stop(struct txn *t)
 {
-	list_del(&t->pass_link);
+	list_del(&t->cut_through_link);
 	while (t->npieces > 0 && piece_at(t, t->npieces - 1)->writes == 0)
 		t->npieces--;
 	for (unsigned k = 0; k < t->npieces; k++)
 		piece_at(t, k)->len = piece_at(t, k)->posted;
 }
 
-struct txn *txn_pass_next(struct session *s, struct leg *leg)
+struct txn *txn_cut_through_next(struct session *s, struct leg *leg)
 {
 	struct list *cut_through_txns = &session_ops(s, leg)->cut_through_txns;
 	struct txn *t;
 
 	if (list_is_empty(cut_through_txns))
 		return NULL;
-	t = list_first(cut_through_txns, struct txn, pass_link);
-	txn_pass_on(t);
-	return list_is_empty(&t->pass_link) ? t : NULL;
+	t = list_first(cut_through_txns, struct txn, cut_through_link);
+	txn_cut_through_write(t);
+	return list_is_empty(&t->cut_through_link) ? t : NULL;
 }

@@ -57,7 +57,7 @@ static struct segment next_piece(const struct txn *t, const struct segment *seg)
 }
 
 /* Whether the chunk was cut through: the requester has it, or it is on its way. */
-static bool is_passed(const struct txn *t)
+static bool is_cut_through(const struct txn *t)
 {
 	return t->state == TXN_PUSH && t->op_chunk < t->out.nwrites &&
 	       t->writes[t->op_chunk].window;
@@ -72,7 +72,7 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 	uint8_t *here;
 
 	while (chunk_at(t, t->op_chunk, &msg, &chunk, &here, &sums)) {
-		while (t->op_seg < chunk->count && !is_passed(t)) {
+		while (t->op_seg < chunk->count && !is_cut_through(t)) {
 			struct segment piece = next_piece(t, &msg->segs[chunk->first + t->op_seg]);
 			int err;
 

@@ -151,7 +151,7 @@ void txn_send_reply(struct txn *t)
 void txn_fence_then_reply(struct txn *t)
 {
 	t->state = TXN_FENCE;
-	if (txn_fence(t) && !txn_pass_waits(t))
+	if (txn_fence(t) && !txn_cut_through_waits(t))
 		txn_send_reply(t);
 }
 

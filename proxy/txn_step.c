@@ -137,7 +137,7 @@ static void step_ops_posted(struct txn *t)
 /* Do the next step of @t, unless operations or cut-through Writes are still under way. */
 static void step_go_on(struct txn *t)
 {
-	if (t->ops == 0 && !txn_pass_waits(t))
+	if (t->ops == 0 && !txn_cut_through_waits(t))
 		step_done(t);
 }
 
@@ -147,17 +147,17 @@ static void step_run_ops(struct session *s, struct leg *leg)
 
 	while ((t = txn_ops_next(s, leg)))
 		step_ops_posted(t);
-	while ((t = txn_pass_next(s, leg)))
+	while ((t = txn_cut_through_next(s, leg)))
 		step_go_on(t);
 }
 
 /* A cut-through Write completed. */
-static void step_passed(struct txn *t, const struct leg_out *out)
+static void step_cut_through(struct txn *t, const struct leg_out *out)
 {
 	struct session *s = t->s;
 	struct leg *req = t->req;
 
-	txn_passed(t);
+	txn_cut_through_written(t);
 	if (out->status == 0)
 		step_go_on(t);
 	session_completed(&session_ops(s, req)->writes);
@@ -174,8 +174,8 @@ void txn_op(struct txn *t, const struct leg_out *out)
 		return;
 	}
 	/* Writes complete in order, so cut-through ones come first. */
-	if (out->op == FABRIC_EV_WRITE && t->passing > 0) {
-		step_passed(t, out);
+	if (out->op == FABRIC_EV_WRITE && t->cut_through_writes > 0) {
+		step_cut_through(t, out);
 		return;
 	}
 	assert(t->ops > 0);

@@ -395,8 +395,8 @@ static void gateway_new(struct route_town *t, uint64_t seed)
 		.max_sessions = 128,
 		.continue_max = 64 << 10,
 		.max_payload = 8 * MIB,
-		.pass_bytes = FABRIC_STREAM_WINDOW,
-		.pass_from = 32 * MIB,
+		.cut_through_bytes = FABRIC_STREAM_WINDOW,
+		.cut_through_from = 32 * MIB,
 		.seed = seed,
 	};
 

@@ -166,7 +166,7 @@ static void mark_unused(struct buf_arena *a)
 }
 
 /* In every other town large results go on as they come, or once many are stored; a segment of iwarp has to fit. */
-static uint32_t pass_bytes(const struct town *t)
+static uint32_t cut_through_bytes(const struct town *t)
 {
 	if (t->seed % 2 == 0)
 		return 0;
@@ -187,8 +187,8 @@ static void gateway_new(struct town *t)
 		 * route has for itself holds such a call: more than that is not promised. */
 		.continue_max = 64 << 10,
 		.max_payload = greed ? 1 << 20 : 1 << 18,
-		.pass_bytes = pass_bytes(t),
-		.pass_from = t->seed % 4 == 3 ? 1 << 20 : 0,
+		.cut_through_bytes = cut_through_bytes(t),
+		.cut_through_from = t->seed % 4 == 3 ? 1 << 20 : 0,
 		.seed = t->seed,
 	};
 

@@ -9,7 +9,7 @@
 enum { LINES = 512, LINE_BYTES = 300 };
 
 struct world stage;
-uint32_t stage_pass_bytes;
+uint32_t stage_cut_through_bytes;
 nsec_t stage_reply_timeout;
 static char lines[LINES][LINE_BYTES];
 static unsigned nlines;
@@ -48,7 +48,7 @@ static void set(unsigned client, unsigned server, bool raw_client)
 	struct setup s = setup_defaults(client, server, 17);
 
 	s.pairs = 2;
-	s.pass_bytes = stage_pass_bytes;
+	s.cut_through_bytes = stage_cut_through_bytes;
 	s.reply_timeout = stage_reply_timeout;
 	s.net.latency_min = 20000; /* what is sent together arrives before any answer */
 	s.net.latency_max = 30000;

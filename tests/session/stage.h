@@ -13,7 +13,7 @@
 extern struct world stage;
 
 /* Values for the next stage, as in struct setup. */
-extern uint32_t stage_pass_bytes;
+extern uint32_t stage_cut_through_bytes;
 extern nsec_t stage_reply_timeout;
 
 /** stage_client - set up a raw client that has begun to speak @version, and a server of @server. */

@@ -122,7 +122,7 @@ static void begin(unsigned cv, unsigned sv, uint32_t bulk)
 				    .fabrics = &w.gw,
 				    .nfabrics = 1,
 				    .memory_bytes = bulk ? 256 << 20 : 128 << 20,
-				    .pass_bytes = w.passes ? 128 << 10 : 0,
+				    .cut_through_bytes = w.passes ? 128 << 10 : 0,
 				    .max_sessions = 4,
 				    .max_payload = 2 * MIB,
 				    .continue_max = 64 << 10,

@@ -50,8 +50,8 @@ static void many_large_ones_at_once(void **state)
 
 		s.credits = 2 * READS;
 		s.max_payload = LARGE;
-		s.pass_bytes = cuts ? 128 << 10 : 0;
-		s.pass_from = cuts == 2 ? STORED * LARGE : 0;
+		s.cut_through_bytes = cuts ? 128 << 10 : 0;
+		s.cut_through_from = cuts == 2 ? STORED * LARGE : 0;
 		s.memory = (size_t)2 << 30; /* so that all of them could be stored */
 		s.peer_memory = (size_t)1 << 30;
 		world_new(&world, &s);
@@ -100,8 +100,8 @@ static void others_are_no_matter(void **state)
 	(void)state;
 	s.pairs = 2;
 	s.max_payload = LARGE;
-	s.pass_bytes = 128 << 10;
-	s.pass_from = STORED * LARGE;
+	s.cut_through_bytes = 128 << 10;
+	s.cut_through_from = STORED * LARGE;
 	s.memory = (size_t)1 << 30;
 	world_new(&world, &s);
 	world_connect(&world);

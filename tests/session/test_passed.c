@@ -159,9 +159,9 @@ static void open_stage(unsigned cv, unsigned sv, uint32_t window, nsec_t hop)
 	const struct peer_spec null_call = {.body = 100, .reply = 24, .segs = 1};
 
 	play = (struct play){.vers = sv};
-	stage_pass_bytes = window;
+	stage_cut_through_bytes = window;
 	stage_server(cv, on_message, NULL);
-	stage_pass_bytes = 0;
+	stage_cut_through_bytes = 0;
 	stage_reply_timeout = 0;
 	memnet_set_far(stage.net, &stage.pairs[0].gw_addr, hop);
 	world_connect_pair(&stage, 0);

@@ -72,7 +72,7 @@ static void pair_new(struct world *w, unsigned i)
 	p->client.asks = s->client_asks;
 	p->client.cfg.peer_bulk_bytes = s->client_knows;
 	p->client.cfg.bulk_bytes = s->client_bulk;
-	p->server.divides = s->pass_bytes > 0;
+	p->server.divides = s->cut_through_bytes > 0;
 	p->server.cfg.bulk_bytes = s->server_bulk;
 	p->server.cfg.peer_bulk_bytes = s->gw_up_bulk;
 	if (i == 0) {
@@ -146,8 +146,8 @@ void world_new(struct world *w, const struct setup *s)
 	if (getenv("RTREXT"))
 		extend(&w->s);
 	/* ... and with results that go on while they come, some of them in pieces. */
-	if (getenv("CUT_THROUGH") && !w->s.pass_bytes)
-		w->s.pass_bytes = 2048;
+	if (getenv("CUT_THROUGH") && !w->s.cut_through_bytes)
+		w->s.cut_through_bytes = 2048;
 	w->net = memnet_new(&w->s.net);
 	assert_non_null(w->net);
 	w->gw_fabrics[0] = memnet_fabric(w->net);
@@ -172,8 +172,8 @@ void world_new(struct world *w, const struct setup *s)
 		.max_setups = s->max_setups,
 		.max_payload = s->max_payload,
 		.continue_max = s->continue_max,
-		.pass_bytes = w->s.pass_bytes,
-		.pass_from = w->s.pass_from,
+		.cut_through_bytes = w->s.cut_through_bytes,
+		.cut_through_from = w->s.cut_through_from,
 		.seed = s->net.seed,
 		.clock = s->clock,
 	};

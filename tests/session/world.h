@@ -29,8 +29,9 @@ struct setup {
 	bool client_asks;   /* calls of clients say how the data of their replies may come */
 	uint32_t credits, rev_credits;
 	uint32_t max_payload, max_message, continue_max;
-	uint32_t pass_bytes; /* octets; memory window for cut-through of large results; 0: off */
-	uint64_t pass_from;  /* octets of memory in use from which cut-through applies */
+	uint32_t
+		cut_through_bytes; /* octets; memory window for cut-through of large results; 0: off */
+	uint64_t cut_through_from; /* octets of memory in use from which cut-through applies */
 	uint32_t max_sessions;
 	/* 0: default of struct session_limits_config */
 	uint32_t max_per_client, max_setups, setups_per_second;

@@ -275,7 +275,7 @@ static void scene_new(uint8_t how, uint8_t seed)
 				    .max_sessions = 4,
 				    .max_payload = 1 << 20,
 				    .continue_max = 64 << 10,
-				    .pass_bytes = seed % 2 ? 64 : 0,
+				    .cut_through_bytes = seed % 2 ? 64 : 0,
 				    .seed = seed};
 	sc.proxy = proxy_new(&cfg);
 	sc.front = memnet_listen(sc.net, &sc.gw);
