@@ -79,7 +79,7 @@ struct proxy {
 	struct quota quota;	   /* divides the arena's memory among sessions */
 	struct timer_queue timers; /* all timers of sessions and transactions */
 	/* struct session_queue with cached transaction blocks: txn_alloc.c */
-	struct list spare_queues;
+	struct list caching_queues;
 	size_t fixed_bytes; /* octets of connections' memory held by all sessions */
 	/* Part of .fixed_bytes: of sessions whose client has sent no message yet. */
 	size_t silent_bytes;
@@ -88,7 +88,7 @@ struct proxy {
 	size_t fixed_limit;
 	/* Array, one element a fabric; in use if the fabric shares Receives. */
 	struct recvs *recvs;
-	unsigned nspares; /* cached transaction blocks in all .spare_queues */
+	unsigned ncached; /* cached transaction blocks in all .caching_queues */
 	unsigned nsessions, most_sessions;
 	/* Session count last published to other workers: session_limits_publish(). */
 	unsigned published_load;

@@ -183,7 +183,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 	timer_queue_init(&p->timers);
 	list_init(&p->blanking);
 	list_init(&p->group_copiers);
-	list_init(&p->spare_queues);
+	list_init(&p->caching_queues);
 	timer_init(&p->trim, on_trim);
 	timer_init(&p->debts, session_debts_look);
 	list_init(&p->owing);
@@ -325,7 +325,7 @@ static void proxy_resume(struct quota_member *m, enum buf_purpose purpose)
 		return;
 	}
 	if (purpose == BUF_TXN_FORWARD || purpose == BUF_TXN_REVERSE) {
-		session_resume(container_of(m, struct session_queue, room), true);
+		session_resume(container_of(m, struct session_queue, block_quota), true);
 		return;
 	}
 	leg = leg_of_quota(m, purpose);

@@ -284,7 +284,7 @@ static void set_grants(struct session *s)
 	if (s->hop[PROXY_CLIENT].is_far && s->client.t && !s->client.t->ops->traits->counts_calls)
 		grant = s->client.cfg->credits;
 	if (session_calls_wait(&s->forward) || quota_others_wait(&s->forward.quota) ||
-	    quota_others_wait(&s->forward.room))
+	    quota_others_wait(&s->forward.block_quota))
 		grant = grant / 2 + 1;
 	part = recvs_part(s->client.recvs, connections, grant);
 	if (part < grant)
@@ -316,8 +316,8 @@ void session_pump(struct session *s)
 		set_grants(s);
 	}
 	if (s->ntxns == 0) {
-		txn_give_spares(&s->reverse);
-		txn_give_spares(&s->forward);
+		txn_free_cached(&s->reverse);
+		txn_free_cached(&s->forward);
 	}
 	leg_pump(&s->server);
 	leg_pump(&s->client);
@@ -332,10 +332,10 @@ void session_pump(struct session *s)
 		session_close(s, 0, s->proxy->draining ? "shutting down" : "drained");
 }
 
-void session_resume(struct session_queue *q, bool room)
+void session_resume(struct session_queue *q, bool has_block)
 {
 	if (q->s->state == SESSION_OPEN)
-		room ? txn_resume(q) : txn_run(q);
+		has_block ? txn_resume(q) : txn_run(q);
 	session_touch(q->s);
 }
 
@@ -364,7 +364,7 @@ void session_free(struct session *s)
 	list_del(&s->owing);
 	timer_disarm(&p->timers, &s->setup);
 	timer_disarm(&p->timers, &s->leave);
-	txn_short_end(s);
+	txn_device_busy_end(s);
 	p->fixed_bytes -= s->fixed_bytes;
 	p->nsessions--;
 	session_leave_preauth_queue(s);

@@ -32,13 +32,13 @@
 struct route_state;
 struct share;
 struct txn;
-struct txn_spare;
+struct txn_cached;
 
 enum {
 	SESSION_OP_DEPTH = BUDGET_OPS, /* Reads and Writes outstanding on one leg */
 	SESSION_BUCKETS = 64,	       /* transactions by XID */
-	SESSION_NAMED_BITS = 9,
-	SESSION_NAMED = 1 << SESSION_NAMED_BITS, /* counters of handles, by hash */
+	SESSION_HANDLES_BITS = 9,
+	SESSION_HANDLES = 1 << SESSION_HANDLES_BITS, /* counters of handles, by hash */
 	/* A server's calls that may be copied out of their Receives at once. */
 	SESSION_COPIED_CALLS = 256,
 };
@@ -137,11 +137,10 @@ struct session_queue {
 	struct session *s;
 	/* Calls that wait for a transaction block, in order: txn_alloc.c. */
 	struct list deferred;
-	struct quota_member
-		room; /* quota of transaction blocks; waits for the first of .deferred */
-	struct txn_spare *spares; /* cached transaction blocks, counted in .room */
-	struct list spare_link;	  /* in proxy.spare_queues; self-linked if .spares is empty */
-	unsigned nspares;
+	struct quota_member block_quota; /* waits for a block for the first of .deferred */
+	struct txn_cached *cached;	 /* cached transaction blocks, counted in .block_quota */
+	struct list cached_link; /* in proxy.caching_queues; self-linked if .cached is empty */
+	unsigned ncached;
 	struct list waiting;	   /* txns not admitted yet, in order */
 	struct quota_member quota; /* quota of payload memory; waits for the first of .waiting */
 	size_t taken_bytes;	   /* octets of payload memory that admitted txns hold */
@@ -199,11 +198,11 @@ struct session {
 	struct timer leave;
 	struct timer setup; /* deadline of the legs' set-up */
 	/* Next attempt after a device was short of resources: txn_device_busy.c. */
-	struct timer shortage;
-	struct list short_calls; /* txns that wait for that attempt, without exposures */
-	struct list owing;	 /* in proxy.owing; self-linked when nothing is in flight */
-	nsec_t looked;		 /* when its debts were last looked at */
-	bool owes;		 /* something was in flight then */
+	struct timer busy_timer;
+	struct list busy_calls; /* txns that wait for that attempt, without exposures */
+	struct list owing;	/* in proxy.owing; self-linked when nothing is in flight */
+	nsec_t looked;		/* when its debts were last looked at */
+	bool owes;		/* something was in flight then */
 	/* The server leg speaks version 1 after version 2 failed, and no message has confirmed
 	 * version 1 yet. */
 	bool retried_v1;
@@ -225,7 +224,7 @@ struct session {
 	struct session_hop hop[PROXY_SIDES];
 	struct txn *buckets[SESSION_BUCKETS];
 	/* How many version 1 calls in flight name a handle, by hash: txn_remote_inval.c. */
-	uint8_t named[SESSION_NAMED];
+	uint8_t handle_uses[SESSION_HANDLES];
 };
 
 static inline struct session *session_of(struct leg *leg)
@@ -305,7 +304,7 @@ void session_pump(struct session *s);
 
 /** session_resume - memory came free for the first transaction that waits in @q; @room: a
  * transaction block, for the first of q->deferred. */
-void session_resume(struct session_queue *q, bool room);
+void session_resume(struct session_queue *q, bool has_block);
 
 /** session_free - takes @s, in any state; gives back all it holds. */
 void session_free(struct session *s);

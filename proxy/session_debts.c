@@ -204,8 +204,8 @@ static bool leg_is_pressed(const struct leg *leg)
 
 static bool is_pressed(const struct session *s)
 {
-	return is_wanted(&s->forward.quota) || is_wanted(&s->forward.room) ||
-	       is_wanted(&s->reverse.quota) || is_wanted(&s->reverse.room) ||
+	return is_wanted(&s->forward.quota) || is_wanted(&s->forward.block_quota) ||
+	       is_wanted(&s->reverse.quota) || is_wanted(&s->reverse.block_quota) ||
 	       leg_is_pressed(&s->client) || leg_is_pressed(&s->server);
 }
 
@@ -332,7 +332,8 @@ static unsigned members(struct session *s, enum buf_purpose purpose, struct quot
 		m[0] = &s->forward.quota;
 		m[1] = &s->reverse.quota;
 	} else if (purpose == BUF_TXN_FORWARD || purpose == BUF_TXN_REVERSE) {
-		m[0] = purpose == BUF_TXN_FORWARD ? &s->forward.room : &s->reverse.room;
+		m[0] = purpose == BUF_TXN_FORWARD ? &s->forward.block_quota
+						  : &s->reverse.block_quota;
 		return 1;
 	}
 	return 2;

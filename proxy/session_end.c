@@ -46,8 +46,8 @@ void session_die(struct session *s)
 static void stop_queue(struct session_queue *q)
 {
 	quota_unwait(&q->quota);
-	quota_unwait(&q->room);
-	txn_give_spares(q);
+	quota_unwait(&q->block_quota);
+	txn_free_cached(q);
 }
 
 void session_stop_waiting(struct session *s)

@@ -196,7 +196,7 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	timer_init(&s->setup, on_setup);
 	timer_init(&s->leave, on_leave);
 	session_debts_init(s);
-	txn_short_init(s);
+	txn_device_busy_init(s);
 	leg_init(&s->client, RPC_ACCEPTOR);
 	leg_init(&s->server, RPC_INITIATOR);
 	s->client.jobs = p->cfg.jobs;

@@ -107,10 +107,10 @@ static struct route_state *choose(const struct session *s)
 /* Version 2 grants messages, not calls, so the limit of calls is the gateway's own. */
 static void open_queue(struct session *s, struct session_queue *q, uint32_t a, uint32_t b)
 {
-	enum buf_purpose room = q == &s->forward ? BUF_TXN_FORWARD : BUF_TXN_REVERSE;
+	enum buf_purpose purpose = q == &s->forward ? BUF_TXN_FORWARD : BUF_TXN_REVERSE;
 
 	quota_member_init(&q->quota, &s->route->groups[BUF_TRANSACTION]);
-	quota_member_init(&q->room, &s->route->groups[room]);
+	quota_member_init(&q->block_quota, &s->route->groups[purpose]);
 	q->s = s;
 	q->limit = a > b ? a : b;
 	if (q->limit == 0)

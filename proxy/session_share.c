@@ -13,11 +13,12 @@ static void count_leg(struct leg *leg, struct share *client, struct share *serve
 
 static void count_queue(struct session_queue *q, struct share *client, struct share *server)
 {
-	enum buf_purpose room = q->room.group->pool->purpose;
+	enum buf_purpose purpose = q->block_quota.group->pool->purpose;
 
 	quota_count_for(&q->quota, share_account(client, BUF_TRANSACTION),
 			share_account(server, BUF_TRANSACTION));
-	quota_count_for(&q->room, share_account(client, room), share_account(server, room));
+	quota_count_for(&q->block_quota, share_account(client, purpose),
+			share_account(server, purpose));
 }
 
 void session_share_server(struct session *s)

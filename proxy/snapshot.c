@@ -109,8 +109,8 @@ static void look_at_session(const struct session *s, nsec_t now, struct snapshot
 		.in_flight = s->forward.running + s->reverse.running,
 		.waiting = s->ntxns - s->forward.running - s->reverse.running,
 		.fixed_bytes = s->fixed_bytes,
-		.call_bytes = s->forward.quota.used + s->reverse.quota.used + s->forward.room.used +
-			      s->reverse.room.used};
+		.call_bytes = s->forward.quota.used + s->reverse.quota.used +
+			      s->forward.block_quota.used + s->reverse.block_quota.used};
 	snprintf(out->client, sizeof(out->client), "%s", s->host);
 	look_at_leg(&s->client, &s->stat[PROXY_CLIENT], &out->legs[PROXY_CLIENT]);
 	look_at_leg(&s->server, &s->stat[PROXY_SERVER], &out->legs[PROXY_SERVER]);

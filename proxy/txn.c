@@ -66,7 +66,7 @@ void txn_release(struct txn *t)
 	if (!list_is_empty(&s->proxy->taps[TAP_RPCS]))
 		trace_rpc(t);
 	txn_unhash(t);
-	txn_unname(t);
+	txn_uncount_handles(t);
 	list_del(&t->link);
 	list_del(&t->op_link);
 	list_del(&t->cut_through_link);
@@ -76,7 +76,7 @@ void txn_release(struct txn *t)
 	txn_give(t);
 	txn_unqueue(t);
 	s->ntxns--;
-	txn_give_room(q, t);
+	txn_free_block(q, t);
 }
 
 void txn_finish_if_idle(struct txn *t)
@@ -161,7 +161,7 @@ void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out 
 	t->call_held = out->held;
 	t->call_tx.owner = t->reply_tx.owner = t;
 	rpc_msg_copy(&t->in, out->msg);
-	txn_set_room(t);
+	txn_init_block(t);
 	list_init(&t->op_link);
 	list_init(&t->wait_link);
 	list_init(&t->cut_through_link);
@@ -170,5 +170,5 @@ void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out 
 	t->hash_next = *b;
 	*b = t;
 	s->ntxns++;
-	txn_name(t);
+	txn_count_handles(t);
 }

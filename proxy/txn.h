@@ -116,7 +116,7 @@ struct txn {
 	size_t taken;	     /* octets of payload blocks it holds */
 
 	/* txn_device_busy.c: since when the device is short of resources for it; 0: it is not */
-	nsec_t short_since;
+	nsec_t busy_since;
 
 	/* txn_reply_timeout.c */
 	struct timer late; /* armed from .pulled until the answer: when the call is abandoned */
@@ -162,7 +162,7 @@ struct txn {
 	bool unlisted;
 
 	/* txn_remote_inval.c */
-	bool named; /* the call's handles are counted in session.named */
+	bool handles_counted; /* the call's handles are counted in session.handle_uses */
 
 	/* txn_ops.c: how far its Reads or Writes are posted */
 	/* In the requester leg's queue for operation slots; self-linked when not. */

@@ -15,7 +15,7 @@
  *                |  ^
  *               no  | quota_next(): memory came back, and it is this queue's turn
  *                v  |
- *               kept, in order; replies and other sessions' calls pass it
+ *               deferred, in order; replies and other sessions' calls pass it
  *
  * Calls of clients and calls of servers each have a part of that memory, because a client's call
  * may be answered only after a server's call was. A server's calls are copied out of their
@@ -36,69 +36,69 @@
 
 enum {
 	/* Octets of the block that most calls take; other sizes are not cached. */
-	SPARE_BYTES = 2 * BUF_MIN_BLOCK,
-	SPARES_OF_QUEUE = 32,
+	CACHED_BYTES = 2 * BUF_MIN_BLOCK,
+	CACHED_OF_QUEUE = 32,
 	/* Limit for all queues, so that freeing them all takes no longer than a turn may. */
-	SPARES_OF_WORKER = 512,
+	CACHED_OF_WORKER = 512,
 };
 
-/** struct txn_spare - a cached block. */
-struct txn_spare {
-	struct txn_spare *next;
+/** struct txn_cached - a cached block. */
+struct txn_cached {
+	struct txn_cached *next;
 };
 
-static size_t room_of(const struct rpc_msg *call)
+static size_t block_size_of(const struct rpc_msg *call)
 {
 	return offsetof(struct txn, in) + offsetof(struct rpc_msg, segs) +
 	       call->nsegs * sizeof(call->segs[0]) +
 	       (call->nreads + call->nwrites) * sizeof(struct txn_region);
 }
 
-static struct txn *take_spare(struct session_queue *q)
+static struct txn *take_cached(struct session_queue *q)
 {
-	struct txn_spare *spare = q->spares;
+	struct txn_cached *cached = q->cached;
 
-	q->spares = spare->next;
-	q->nspares--;
-	q->s->proxy->nspares--;
-	if (!q->spares)
-		list_del(&q->spare_link);
-	ASAN_UNPOISON_MEMORY_REGION(spare, SPARE_BYTES);
-	return (struct txn *)(void *)spare;
+	q->cached = cached->next;
+	q->ncached--;
+	q->s->proxy->ncached--;
+	if (!q->cached)
+		list_del(&q->cached_link);
+	ASAN_UNPOISON_MEMORY_REGION(cached, CACHED_BYTES);
+	return (struct txn *)(void *)cached;
 }
 
-static void keep_spare(struct session_queue *q, struct txn *t)
+static void cache_block(struct session_queue *q, struct txn *t)
 {
-	struct txn_spare *spare = (struct txn_spare *)(void *)t;
+	struct txn_cached *cached = (struct txn_cached *)(void *)t;
 
-	if (!q->spares)
-		list_add_tail(&q->s->proxy->spare_queues, &q->spare_link);
-	*spare = (struct txn_spare){q->spares};
-	q->spares = spare;
-	q->nspares++;
-	q->s->proxy->nspares++;
-	ASAN_POISON_MEMORY_REGION(spare + 1, SPARE_BYTES - sizeof(*spare));
+	if (!q->cached)
+		list_add_tail(&q->s->proxy->caching_queues, &q->cached_link);
+	*cached = (struct txn_cached){q->cached};
+	q->cached = cached;
+	q->ncached++;
+	q->s->proxy->ncached++;
+	ASAN_POISON_MEMORY_REGION(cached + 1, CACHED_BYTES - sizeof(*cached));
 }
 
-static bool may_keep_spare(const struct session_queue *q, const struct txn *t)
+static bool may_cache(const struct session_queue *q, const struct txn *t)
 {
 	const struct session *s = q->s;
 
-	return s->state == SESSION_OPEN && s->ntxns > 0 && q->nspares < SPARES_OF_QUEUE &&
-	       s->proxy->nspares < SPARES_OF_WORKER && !quota_anybody_waits(&q->room) &&
-	       buf_block_bytes(&s->proxy->arena, t) == SPARE_BYTES;
+	return s->state == SESSION_OPEN && s->ntxns > 0 && q->ncached < CACHED_OF_QUEUE &&
+	       s->proxy->ncached < CACHED_OF_WORKER && !quota_anybody_waits(&q->block_quota) &&
+	       buf_block_bytes(&s->proxy->arena, t) == CACHED_BYTES;
 }
 
-void txn_give_spares(struct session_queue *q)
+void txn_free_cached(struct session_queue *q)
 {
-	while (q->spares)
-		quota_give(&q->room, take_spare(q));
+	while (q->cached)
+		quota_give(&q->block_quota, take_cached(q));
 }
 
-static void give_all_spares(struct proxy *p)
+static void free_all_cached(struct proxy *p)
 {
-	while (!list_is_empty(&p->spare_queues))
-		txn_give_spares(list_first(&p->spare_queues, struct session_queue, spare_link));
+	while (!list_is_empty(&p->caching_queues))
+		txn_free_cached(list_first(&p->caching_queues, struct session_queue, cached_link));
 }
 
 static struct txn *take_new(struct quota_member *m, size_t bytes)
@@ -106,20 +106,20 @@ static struct txn *take_new(struct quota_member *m, size_t bytes)
 	return quota_may_take(m, buf_round(bytes)) ? quota_take(m, bytes) : NULL;
 }
 
-struct txn *txn_take_room(struct session_queue *q, const struct rpc_msg *call)
+struct txn *txn_alloc_block(struct session_queue *q, const struct rpc_msg *call)
 {
-	size_t bytes = room_of(call);
-	struct quota_member *m = &q->room;
+	size_t bytes = block_size_of(call);
+	struct quota_member *m = &q->block_quota;
 	struct txn *t;
 
-	if (q->spares && bytes <= SPARE_BYTES)
-		return take_spare(q);
+	if (q->cached && bytes <= CACHED_BYTES)
+		return take_cached(q);
 	/* The first of the deferred calls waits in line; a call without chunks passes it. */
 	if (quota_is_waiting(m))
 		return txn_is_plain(call) ? take_new(m, bytes) : NULL;
 	t = take_new(m, bytes);
-	if (!t && q->s->proxy->nspares > 0) {
-		give_all_spares(q->s->proxy);
+	if (!t && q->s->proxy->ncached > 0) {
+		free_all_cached(q->s->proxy);
 		t = take_new(m, bytes);
 	}
 	if (t)
@@ -129,19 +129,19 @@ struct txn *txn_take_room(struct session_queue *q, const struct rpc_msg *call)
 	return t;
 }
 
-void txn_set_room(struct txn *t)
+void txn_init_block(struct txn *t)
 {
 	t->reads = (struct txn_region *)(void *)(t->in.segs + t->in.nsegs);
 	t->writes = t->reads + t->in.nreads;
 	memset(t->reads, 0, (t->in.nreads + t->in.nwrites) * sizeof(t->reads[0]));
 }
 
-void txn_give_room(struct session_queue *q, struct txn *t)
+void txn_free_block(struct session_queue *q, struct txn *t)
 {
-	if (may_keep_spare(q, t))
-		keep_spare(q, t);
+	if (may_cache(q, t))
+		cache_block(q, t);
 	else
-		quota_give(&q->room, t);
+		quota_give(&q->block_quota, t);
 }
 
 void txn_defer(struct session_queue *q, const struct leg_out *out)
@@ -162,13 +162,13 @@ bool txn_take_deferred(struct session_queue *q, struct leg_out *out, struct txn 
 {
 	struct leg *req = session_requester(q);
 
-	if (list_is_empty(&q->deferred) || quota_is_waiting(&q->room) ||
+	if (list_is_empty(&q->deferred) || quota_is_waiting(&q->block_quota) ||
 	    (q == &q->s->forward && !list_is_empty(&q->waiting)))
 		return false;
 	*copied = leg_redecode(req, &q->deferred, out);
 	if (leg_reads_are_blocked(req, out->msg)) /* tried again when that state has ended */
 		return false;
-	*t = txn_take_room(q, out->msg);
+	*t = txn_alloc_block(q, out->msg);
 	if (*t)
 		leg_undefer(req, &q->deferred);
 	return *t != NULL;

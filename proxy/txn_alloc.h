@@ -6,18 +6,18 @@
 
 /** txn_alloc - transaction blocks */
 
-/** txn_take_room - a block for a transaction of @call; contents undefined. Return: NULL if @q has
+/** txn_alloc_block - a block for a transaction of @call; contents undefined. Return: NULL if @q has
  * to wait for one. */
-struct txn *txn_take_room(struct session_queue *q, const struct rpc_msg *call) WARN_UNUSED;
+struct txn *txn_alloc_block(struct session_queue *q, const struct rpc_msg *call) WARN_UNUSED;
 
-/** txn_set_room - @t->in is written: set and clear the regions behind it. */
-void txn_set_room(struct txn *t);
+/** txn_init_block - @t->in is written: set and clear the regions behind it. */
+void txn_init_block(struct txn *t);
 
-/** txn_give_room - takes @t, which is now only a block: cached for @q, or freed. */
-void txn_give_room(struct session_queue *q, struct txn *t);
+/** txn_free_block - takes @t, which is now only a block: cached for @q, or freed. */
+void txn_free_block(struct session_queue *q, struct txn *t);
 
-/** txn_give_spares - free the transaction blocks that @q caches. */
-void txn_give_spares(struct session_queue *q);
+/** txn_free_cached - free the transaction blocks that @q caches. */
+void txn_free_cached(struct session_queue *q);
 
 /** txn_defer - append @out, a call, to the calls of @q that wait for a block; takes @out->held. */
 void txn_defer(struct session_queue *q, const struct leg_out *out);

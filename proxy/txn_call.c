@@ -117,14 +117,14 @@ static void txn_begin(struct session *s, struct leg *req, struct leg_out *out, s
 	struct session_queue *q = session_queue(s, out->reverse);
 
 	if (txn_find(s, out->msg->xid, out->reverse)) {
-		txn_give_room(q, t);
+		txn_free_block(q, t);
 		q->ncopied -= copied;
 		leg_put(req, &out->held);
 		call_again(s, req, out->msg->xid);
 		return;
 	}
 	txn_init(t, s, req, out);
-	txn_late_init(t);
+	txn_reply_timeout_init(t);
 	txn_server_quirks_init(t);
 	t->copied = copied;
 	t->hdr_err = ERR_SHORT; /* until the header is here */
@@ -149,7 +149,7 @@ static void txn_begin(struct session *s, struct leg *req, struct leg_out *out, s
 void txn_call(struct session *s, struct leg *req, struct leg_out *out)
 {
 	struct session_queue *q = session_queue(s, out->reverse);
-	struct txn *t = txn_has_turn(q, out) ? txn_take_room(q, out->msg) : NULL;
+	struct txn *t = txn_has_turn(q, out) ? txn_alloc_block(q, out->msg) : NULL;
 
 	if (t)
 		txn_begin(s, req, out, t, false);
@@ -171,7 +171,7 @@ void txn_resume(struct session_queue *q)
  * next attempt. */
 static bool send_later(struct txn *t)
 {
-	if (!txn_short_call(t))
+	if (!txn_device_busy_retry(t))
 		return false;
 	t->state = TXN_SHORT;
 	(void)txn_fence(t);
@@ -194,7 +194,7 @@ void txn_blanked(struct txn *t)
 			txn_fail_with(t, &e);
 		return;
 	}
-	t->short_since = 0;
+	t->busy_since = 0;
 	t->at[TAP_CALLED] = t->s->proxy->now;
 	t->call_tx.tx.msg = &t->out;
 	t->call_tx.tx.reverse = t->reverse;

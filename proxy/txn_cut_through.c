@@ -140,11 +140,11 @@ static int write_piece(struct txn *t, struct txn_piece *p)
 		from.len = OP_PIECE;
 	err = fabric_write(t->req->conn, &from, 1, &to, t);
 	if (err == ERR_AGAIN)
-		return txn_short(t) ? ERR_AGAIN : ERR_NOMEM;
+		return txn_device_busy_wait(t) ? ERR_AGAIN : ERR_NOMEM;
 	if (err < 0)
 		return err;
 	fabric_sum_posted(t->req->conn, t->stream->sums, p->offset + p->posted);
-	t->short_since = 0;
+	t->busy_since = 0;
 	p->posted += from.len;
 	p->writes++;
 	t->cut_through_writes++;

@@ -8,33 +8,33 @@
  *         other needs.
  * Rule:   the RPC waits. A Read or Write stays first in its leg's queue. A call whose regions
  *         cannot all be exposed withdraws those that were, and is formed again. All are tried again
- *         every SHORT_PAUSE. If the shortage lasts longer than DEBT_PATIENCE, the device has less
+ *         every BUSY_PAUSE. If the shortage lasts longer than DEBT_PATIENCE, the device has less
  *         than one RPC needs: a call fails, and for a Read or Write the session ends.
  * Pinned: tests/session/test_shortage.c:a_shortage_is_waited_out, :one_that_does_not_end_is_told
  */
 #include "proxy/txn_device_busy.h"
 #include "proxy/internal.h"
 
-#define SHORT_PAUSE (10 * NSEC_PER_MS)
+#define BUSY_PAUSE (10 * NSEC_PER_MS)
 
-bool txn_short(struct txn *t)
+bool txn_device_busy_wait(struct txn *t)
 {
 	struct proxy *p = t->s->proxy;
 
-	if (!t->short_since)
-		t->short_since = p->now ? p->now : 1;
-	if (p->now - t->short_since > DEBT_PATIENCE)
+	if (!t->busy_since)
+		t->busy_since = p->now ? p->now : 1;
+	if (p->now - t->busy_since > DEBT_PATIENCE)
 		return false;
 	t->s->route->count.shortages++;
-	if (!timer_is_armed(&t->s->shortage))
-		timer_arm(&p->timers, &t->s->shortage, p->now + SHORT_PAUSE);
+	if (!timer_is_armed(&t->s->busy_timer))
+		timer_arm(&p->timers, &t->s->busy_timer, p->now + BUSY_PAUSE);
 	return true;
 }
 
-bool txn_short_call(struct txn *t)
+bool txn_device_busy_retry(struct txn *t)
 {
-	if (!txn_short(t))
+	if (!txn_device_busy_wait(t))
 		return false;
-	list_add_tail(&t->s->short_calls, &t->wait_link);
+	list_add_tail(&t->s->busy_calls, &t->wait_link);
 	return true;
 }

@@ -7,15 +7,15 @@
 /** txn_device_busy - temporary shortages of an RDMA device */
 
 /**
- * txn_short - the fabric answered ERR_AGAIN to @t
+ * txn_device_busy_wait - the fabric answered ERR_AGAIN to @t
  *
  * A timer then tries the session's operations, and the calls on its list, again. Return: whether to
  * wait; false: the shortage has lasted too long.
  */
-bool txn_short(struct txn *t) WARN_UNUSED;
+bool txn_device_busy_wait(struct txn *t) WARN_UNUSED;
 
-/** txn_short_call - as txn_short(), and the call of @t is put on the session's list. Return: as
- * txn_short(). */
-bool txn_short_call(struct txn *t) WARN_UNUSED;
+/** txn_device_busy_retry - as txn_device_busy_wait(), and the call of @t is put on the session's list. Return: as
+ * txn_device_busy_wait(). */
+bool txn_device_busy_retry(struct txn *t) WARN_UNUSED;
 
 #endif

@@ -84,12 +84,12 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 			if (session_ops_posted(ops) == SESSION_OP_DEPTH)
 				return 0;
 			err = post_one(t, here + t->op_offset, &piece);
-			if (err == ERR_AGAIN && txn_short(t))
+			if (err == ERR_AGAIN && txn_device_busy_wait(t))
 				return 0;
 			if (err < 0)
 				return err;
 			fabric_sum_posted(t->req->conn, sums, t->op_offset);
-			t->short_since = 0;
+			t->busy_since = 0;
 			t->op_offset += piece.length;
 			t->op_moved += piece.length;
 			t->ops++;

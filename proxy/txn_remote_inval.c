@@ -3,8 +3,8 @@
  * Handles of the requester that a reply may invalidate
  *
  * In version 1 the handle has to belong to one call alone (RFC 8797 section 4.1). To know that
- * without a look at every call in flight, the handles that these name are counted, in a table of
- * few hash values. Two handles with the same hash value look like one that is named twice, and none
+ * without a look at every call in flight, the handles that these use are counted, in a table of
+ * few hash values. Two handles with the same hash value look like one that two calls use, and none
  * is invalidated then: the requester does it itself. A counter that was ever full stays full.
  */
 #include "proxy/txn_remote_inval.h"
@@ -13,7 +13,7 @@
 
 static uint8_t *named_counter(const struct txn *t, uint32_t handle)
 {
-	return &t->s->named[handle * 0x9e3779b1u >> (32 - SESSION_NAMED_BITS)];
+	return &t->s->handle_uses[handle * 0x9e3779b1u >> (32 - SESSION_HANDLES_BITS)];
 }
 
 /* Neighbouring segments with the same handle count once. */
@@ -22,10 +22,10 @@ static bool is_named_before(const struct txn *t, unsigned i)
 	return i > 0 && t->in.segs[i].handle == t->in.segs[i - 1].handle;
 }
 
-void txn_name(struct txn *t)
+void txn_count_handles(struct txn *t)
 {
-	t->named = !t->req->t->ops->traits->names_inv && t->req->t->peer.remote_inv;
-	for (unsigned i = 0; t->named && i < t->in.nsegs; i++) {
+	t->handles_counted = !t->req->t->ops->traits->names_inv && t->req->t->peer.remote_inv;
+	for (unsigned i = 0; t->handles_counted && i < t->in.nsegs; i++) {
 		uint8_t *n = named_counter(t, t->in.segs[i].handle);
 
 		if (!is_named_before(t, i) && *n < UINT8_MAX)
@@ -33,15 +33,15 @@ void txn_name(struct txn *t)
 	}
 }
 
-void txn_unname(struct txn *t)
+void txn_uncount_handles(struct txn *t)
 {
-	for (unsigned i = 0; t->named && i < t->in.nsegs; i++) {
+	for (unsigned i = 0; t->handles_counted && i < t->in.nsegs; i++) {
 		uint8_t *n = named_counter(t, t->in.segs[i].handle);
 
 		if (!is_named_before(t, i) && *n < UINT8_MAX)
 			(*n)--;
 	}
-	t->named = false;
+	t->handles_counted = false;
 }
 
 /* The one handle of all segments of the call, or 0. A segment without octets exposes nothing, so
@@ -62,7 +62,7 @@ static uint32_t only_handle(const struct rpc_msg *call)
 	return handle;
 }
 
-uint32_t txn_inv_handle(const struct txn *t)
+uint32_t txn_remote_inval_handle(const struct txn *t)
 {
 	uint32_t handle;
 
@@ -70,6 +70,6 @@ uint32_t txn_inv_handle(const struct txn *t)
 		return t->in.inv_handle; /* draft-07 6.5: MUST be the one the call names */
 	/* RFC 8797 4.1: both sides have set R. Invalidate only a handle that surely belongs to
 	 * this XID alone. */
-	handle = t->named ? only_handle(&t->in) : 0;
+	handle = t->handles_counted ? only_handle(&t->in) : 0;
 	return handle && *named_counter(t, handle) == 1 ? handle : 0;
 }

@@ -54,7 +54,7 @@ void txn_return(struct txn *t)
 	t->reply_tx.tx.msg = &t->out;
 	t->reply_tx.tx.reverse = t->reverse;
 	t->reply_tx.tx.cover = RPC_COVER_WAIT;
-	t->reply_tx.inv_handle = txn_inv_handle(t);
+	t->reply_tx.inv_handle = txn_remote_inval_handle(t);
 	t->reply_pending = true;
 	leg_send(t->req, &t->reply_tx);
 	session_touch(t->s);
@@ -252,7 +252,7 @@ void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out)
 	s->route->count.errors_from[session_side(rsp)][out->error.code]++;
 	session_log_report(s, rsp, out);
 	if (t && (out->doubtful || txn_is_stale(t, out->error.code)))
-		txn_doubt(t);
+		txn_suspect_report(t);
 	else if (t && awaits_answer(t, rsp))
 		txn_refused(t, &out->error);
 	else if (rsp->t->ops->traits->counts_calls)

@@ -55,7 +55,7 @@
 #include "proxy/session_end.h"
 
 /* Interval of looks while the answer may have arrived and lie unread. */
-#define LATE_LOOK NSEC_PER_SEC
+#define REPLY_CHECK NSEC_PER_SEC
 
 /* When reply_timeout ends for @t; NSEC_NEVER: there is none, or it is over. */
 static nsec_t end_of_time(const struct txn *t)
@@ -111,7 +111,7 @@ static void on_reply_timeout(struct timer *timer, nsec_t now)
 	if (t->s->state != SESSION_OPEN)
 		return;
 	if (may_be_answered(t))
-		more = more > LATE_LOOK ? more : LATE_LOOK;
+		more = more > REPLY_CHECK ? more : REPLY_CHECK;
 	if (more) {
 		timer_arm(&t->s->proxy->timers, timer, now + more);
 		return;
@@ -181,7 +181,7 @@ const char *txn_abandon_call_only(struct session_queue *q)
 	return NULL;
 }
 
-void txn_late_init(struct txn *t)
+void txn_reply_timeout_init(struct txn *t)
 {
 	timer_init(&t->late, on_reply_timeout);
 }
@@ -195,7 +195,7 @@ void txn_pulled(struct txn *t)
 }
 
 /* A report cannot be about a call that was never formed. */
-void txn_doubt(struct txn *t)
+void txn_suspect_report(struct txn *t)
 {
 	if (t->is_suspected || t->replied || !t->pulled || t->state == TXN_FAILED)
 		return;

@@ -6,8 +6,8 @@
 
 /** txn_reply_timeout - calls without an answer */
 
-/** txn_late_init - no answer to @t is awaited yet. */
-void txn_late_init(struct txn *t);
+/** txn_reply_timeout_init - no answer to @t is awaited yet. */
+void txn_reply_timeout_init(struct txn *t);
 
 /**
  * txn_queue_is_blocked - calls of @q can proceed only when others are answered
@@ -26,12 +26,12 @@ bool txn_queue_is_blocked(const struct session_queue *q);
 const char *txn_abandon_call_only(struct session_queue *q) WARN_UNUSED;
 
 /**
- * txn_doubt - an error report came that may be about the present form of @t or about one given up
+ * txn_suspect_report - an error report came that may be about the present form of @t or about one given up
  * before
  *
  * If no answer follows it was about the present form.
  */
-void txn_doubt(struct txn *t);
+void txn_suspect_report(struct txn *t);
 
 /** txn_pulled - everything that the requester of @t exposed has been read: from the first time on
  * its answer is awaited. */

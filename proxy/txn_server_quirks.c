@@ -68,7 +68,7 @@ uint32_t txn_slack(const struct txn *t)
 	return t->to_filer && t->s->proxy->now < t->s->route->large_reply_until ? SLACK : 0;
 }
 
-static void remember_longer(const struct txn *t)
+static void learn_large_reply(const struct txn *t)
 {
 	const struct route_state *rs = t->s->route;
 	nsec_t memory = rs->route->version_memory;
@@ -95,7 +95,7 @@ bool txn_outgrew(struct txn *t)
 	log_peer(LOG_LEVEL_INFO, "upstream.habit", t->s->route->route->name,
 		 "route=%s what=\"a reply longer than the %u octets expected\"",
 		 t->s->route->route->name, t->expected);
-	remember_longer(t);
+	learn_large_reply(t);
 	return true;
 }
 
@@ -130,7 +130,7 @@ void txn_note_reply(struct txn *t, const struct rpc_msg *reply)
 
 /* The data of a READ are in the Reply chunk. (A reply without data may leave out the Write list
  * for other reasons.) The server may be fixed one day, so the memory ends after a while. */
-static void learn_one_kind(const struct txn *t)
+static void learn_no_mixed_chunks(const struct txn *t)
 {
 	struct route_state *rs = t->s->route;
 
@@ -155,7 +155,7 @@ int txn_check_reported(struct txn *t, struct rpc_error *e)
 		return ERR_TOOBIG;
 	}
 	if (txn_slack(t) && t->expected && t->reply_body.len > t->expected)
-		remember_longer(t);
+		learn_large_reply(t);
 	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
 	for (unsigned i = 0; i < t->in.nwrites; i++)
 		chunks[i] = (struct nfs_chunk){t->writes[i].cap, t->writes[i].len};
@@ -163,7 +163,7 @@ int txn_check_reported(struct txn *t, struct rpc_error *e)
 	if (inline_data < 0)
 		return ERR_XDR;
 	if (inline_data && t->unlisted)
-		learn_one_kind(t);
+		learn_no_mixed_chunks(t);
 	for (unsigned i = 0; i < t->in.nwrites; i++)
 		t->writes[i].len = chunks[i].placed;
 	return 0;

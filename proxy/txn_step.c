@@ -198,7 +198,7 @@ static void step_try_calls(struct session *s)
 	struct list again, *item;
 
 	list_init(&again);
-	while ((item = list_pop(&s->short_calls)))
+	while ((item = list_pop(&s->busy_calls)))
 		list_add_tail(&again, item);
 	while (!list_is_empty(&again) && s->state == SESSION_OPEN) {
 		struct txn *t = list_first(&again, struct txn, wait_link);
@@ -206,16 +206,16 @@ static void step_try_calls(struct session *s)
 		list_del(&t->wait_link);
 		if (t->ops == 0)
 			txn_form_again(t);
-		else if (!txn_short_call(t)) /* a withdrawal does not end */
+		else if (!txn_device_busy_retry(t)) /* a withdrawal does not end */
 			txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 	}
 	while ((item = list_pop(&again)))
-		list_add_tail(&s->short_calls, item);
+		list_add_tail(&s->busy_calls, item);
 }
 
-static void on_shortage(struct timer *timer, nsec_t now)
+static void on_busy_timer(struct timer *timer, nsec_t now)
 {
-	struct session *s = container_of(timer, struct session, shortage);
+	struct session *s = container_of(timer, struct session, busy_timer);
 
 	(void)now;
 	if (s->state != SESSION_OPEN)
@@ -226,13 +226,13 @@ static void on_shortage(struct timer *timer, nsec_t now)
 	session_touch(s);
 }
 
-void txn_short_init(struct session *s)
+void txn_device_busy_init(struct session *s)
 {
-	list_init(&s->short_calls);
-	timer_init(&s->shortage, on_shortage);
+	list_init(&s->busy_calls);
+	timer_init(&s->busy_timer, on_busy_timer);
 }
 
-void txn_short_end(struct session *s)
+void txn_device_busy_end(struct session *s)
 {
-	timer_disarm(&s->proxy->timers, &s->shortage);
+	timer_disarm(&s->proxy->timers, &s->busy_timer);
 }

@@ -25,7 +25,7 @@
 enum {
 	SWEEP_BLOCKS = 256, /* blocks looked at in one turn */
 	SWEEP_CALLS = 16,   /* calls of madvise() in one turn, at most */
-	SPARE_BYTES = 1024 * 1024,
+	CACHED_BYTES = 1024 * 1024,
 };
 
 /* Page @page lies in the block that begins there, or at a lower address aligned to that block's
@@ -104,7 +104,7 @@ static void begin_half_minute(struct buf_arena *a)
 	struct buf_touched *t = &a->touched;
 	size_t high = t->high[0] > t->high[1] ? t->high[0] : t->high[1];
 
-	t->goal = high + high / 8 + SPARE_BYTES;
+	t->goal = high + high / 8 + CACHED_BYTES;
 	if (t->bytes > t->goal)
 		t->cursor = a->bytes / BUF_MIN_BLOCK;
 	t->high[1] = t->high[0];
@@ -128,7 +128,7 @@ uint64_t buf_release(struct buf_arena *a, uint64_t now)
 
 	if (t->at_ns == UINT64_MAX) {
 		/* No half minute is timed while hardly any page could be returned. */
-		if (t->bytes > a->used + SPARE_BYTES || a->used > SPARE_BYTES)
+		if (t->bytes > a->used + CACHED_BYTES || a->used > CACHED_BYTES)
 			t->at_ns = now + HALF_MINUTE;
 		return t->at_ns;
 	}
@@ -138,7 +138,7 @@ uint64_t buf_release(struct buf_arena *a, uint64_t now)
 		begin_half_minute(a);
 	sweep_blocks(a);
 	t->at_ns = now + (is_sweeping(a) ? SWEEP_PAUSE : HALF_MINUTE);
-	if (!is_sweeping(a) && a->used + t->high[1] <= SPARE_BYTES && t->bytes <= t->goal)
+	if (!is_sweeping(a) && a->used + t->high[1] <= CACHED_BYTES && t->bytes <= t->goal)
 		t->at_ns = UINT64_MAX;
 	return t->at_ns;
 }

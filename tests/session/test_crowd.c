@@ -277,16 +277,16 @@ static void a_reply_looks_at_no_other_call(void **state)
 	own.in.segs[0].length = other.in.segs[0].length = 1;
 	own.in.segs[0].handle = OWN;
 	other.in.segs[0].handle = OTHERS;
-	txn_name(&own);
+	txn_count_handles(&own);
 	for (unsigned i = 0; i < CALLS; i++)
-		txn_name(&other);
-	assert_int_equal(txn_inv_handle(&own), OWN);
-	assert_int_equal(txn_inv_handle(&other), 0);
+		txn_count_handles(&other);
+	assert_int_equal(txn_remote_inval_handle(&own), OWN);
+	assert_int_equal(txn_remote_inval_handle(&other), 0);
 	other.in.segs[0].handle = OWN;
-	txn_name(&other);
-	assert_int_equal(txn_inv_handle(&own), 0);
-	txn_unname(&other);
-	assert_int_equal(txn_inv_handle(&own), OWN);
+	txn_count_handles(&other);
+	assert_int_equal(txn_remote_inval_handle(&own), 0);
+	txn_uncount_handles(&other);
+	assert_int_equal(txn_remote_inval_handle(&own), OWN);
 }
 
 int main(void)

@@ -260,16 +260,16 @@ static void rpcs_in_flight_are_counted(void **state)
 	world_run(&w, NSEC_PER_SEC);
 	n = inside_session(w.proxy, 0)->ntxns;
 	assert_int_equal(n, 20);
-	assert_int_equal(inside_session(w.proxy, 0)->forward.room.used, n * ROOM);
+	assert_int_equal(inside_session(w.proxy, 0)->forward.block_quota.used, n * ROOM);
 	server->holds = false;
 	peer_release(server, true);
 	world_run(&w, NSEC_PER_SEC);
-	assert_int_equal(inside_session(w.proxy, 0)->forward.room.used, 0);
+	assert_int_equal(inside_session(w.proxy, 0)->forward.block_quota.used, 0);
 	end();
 }
 
 /* Calls in flight of the first pair, and places that others of it have left. */
-static void have_spares(void)
+static void have_cached(void)
 {
 	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
 	const struct session_queue *q = &inside_session(w.proxy, 0)->forward;
@@ -282,9 +282,9 @@ static void have_spares(void)
 	assert_true(peer_call(client, &plain));
 	world_run(&w, NSEC_PER_SEC);
 	assert_int_equal(inside_session(w.proxy, 0)->ntxns, 1);
-	assert_true(q->nspares > 0);
-	assert_int_equal(w.proxy->nspares, q->nspares);
-	assert_int_equal(q->room.used, (1 + q->nspares) * ROOM);
+	assert_true(q->ncached > 0);
+	assert_int_equal(w.proxy->ncached, q->ncached);
+	assert_int_equal(q->block_quota.used, (1 + q->ncached) * ROOM);
 }
 
 /* A session that is at work keeps a few places for its next calls, until somebody would wait for one. */
@@ -297,19 +297,19 @@ static void cached_blocks_are_for_a_session_that_needs_one(void **state)
 	for (unsigned i = 0; i < 2; i++)
 		peer_call(&w.pairs[i].client, &plain);
 	world_run(&w, NSEC_PER_SEC);
-	have_spares();
+	have_cached();
 	q = &inside_session(w.proxy, 0)->forward;
 	hoard_rooms(&hoard, &w.proxy->arena, false);
 	assert_true(peer_call(&w.pairs[1].client, &plain));
 	world_run(&w, NSEC_PER_SEC);
 	assert_int_equal(w.pairs[1].client.done, 2);
-	assert_int_equal(w.proxy->nspares, 0);
-	assert_int_equal(q->room.used, ROOM);
+	assert_int_equal(w.proxy->ncached, 0);
+	assert_int_equal(q->block_quota.used, ROOM);
 	hoard_end(&hoard);
 	w.pairs[0].server.holds = false;
 	peer_release(&w.pairs[0].server, true);
 	world_run(&w, NSEC_PER_SEC);
-	assert_int_equal(q->room.used, 0);
+	assert_int_equal(q->block_quota.used, 0);
 	end();
 }
 
@@ -322,18 +322,18 @@ static void an_idle_or_ended_session_has_no_cached_blocks(void **state)
 		begin(2, 2, 1, 32 << 20);
 		peer_call(&w.pairs[0].client, &plain);
 		world_run(&w, NSEC_PER_SEC);
-		have_spares();
+		have_cached();
 		if (v == 0) {
 			w.pairs[0].server.holds = false;
 			peer_release(&w.pairs[0].server, true);
 			world_run(&w, NSEC_PER_SEC);
-			assert_int_equal(inside_session(w.proxy, 0)->forward.room.used, 0);
+			assert_int_equal(inside_session(w.proxy, 0)->forward.block_quota.used, 0);
 		} else {
 			leg_close(&w.pairs[0].server.leg, ERR_CLOSED, "gone");
 			world_run(&w, 60 * NSEC_PER_SEC);
 			assert_int_equal(proxy_sessions(w.proxy), 0);
 		}
-		assert_int_equal(w.proxy->nspares, 0);
+		assert_int_equal(w.proxy->ncached, 0);
 		assert_true(world_arena(&w)->zones[BUF_ZONE_TXN_FORWARD].used == 0);
 		world_quit(&w);
 		world_free(&w);
