@@ -53,10 +53,10 @@ struct route_state {
 	struct shares by_client;
 	/* One account for each of SERVERS_MOST servers; NULL if the route has one server at most. */
 	struct share *by_server;
-	/* Sums over the route's sessions during one pass of session_recvs.c. Receives: held since
+	/* Sums over the route's sessions during one pass of session_recv_reclaim.c. Receives: held since
 	 * the last pass; the part of these in sessions that await their server. Sessions: those
 	 * that hold Receives; those that need more. */
-	uint32_t sat, asked, sitters, wants;
+	uint32_t stuck, stuck_awaiting, holders, starving;
 	struct share servers_calls; /* all servers' calls, as if they were of one client */
 	/* Limits of handshakes of host authentication under way. */
 	struct handshake_limit handshakes[PROXY_SIDES];

@@ -10,7 +10,7 @@
 #include "proxy/session_end.h"
 #include "proxy/session_log.h"
 #include "proxy/session_open.h"
-#include "proxy/session_recvs.h"
+#include "proxy/session_recv_reclaim.h"
 #include "proxy/session_server.h"
 #include "proxy/txn_call.h"
 #include "proxy/txn_zero_sink.h"
@@ -109,7 +109,7 @@ static void on_trim(struct timer *timer, nsec_t now)
 		if (!r)
 			continue;
 		recvs_trim(r);
-		session_press_recvs(p, r);
+		session_reclaim_recvs(p, r);
 	}
 	shed(p);
 	if (p->nsessions == 0 && !p->pinned)

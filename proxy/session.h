@@ -24,7 +24,7 @@
  *   both peers.
  * - session_handshakes.c and session_auth.c limit handshakes of host authentication.
  * - session_share.c names the accounts for the session's memory.
- * - session_debts.c ends sessions whose peers make no progress. session_recvs.c ends sessions whose
+ * - session_debts.c ends sessions whose peers make no progress. session_recv_reclaim.c ends sessions whose
  *   messages hold too many shared Receives.
  * - session_log.c writes the log.
  */
@@ -218,8 +218,8 @@ struct session {
 	struct session_queue forward, reverse;
 	struct session_ops ops[PROXY_SIDES];
 	/* Shared Receives that both legs have held since the last look; valid while
-	 * session_recvs.c looks. */
-	uint32_t sits_on;
+	 * session_recv_reclaim.c looks. */
+	uint32_t stuck_recvs;
 	struct session_proof proof[PROXY_SIDES];
 	struct session_hop hop[PROXY_SIDES];
 	struct txn *buckets[SESSION_BUCKETS];

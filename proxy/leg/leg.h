@@ -179,7 +179,7 @@ struct leg {
 	uint32_t refused, early;
 	uint32_t first_xid; /* v2 initiator: random, from the caller */
 	/* Shared Receives that the leg held at the pool's last look and holds still. */
-	uint32_t sits_on;
+	uint32_t stuck_recvs;
 	nsec_t deadline;  /* when leg_tick() is due; NSEC_NEVER when open */
 	nsec_t setup_end; /* when the time for set-up is over */
 	bool remote_inv;  /* the fabric supports Remote Invalidation of our handles */

@@ -21,7 +21,7 @@ void leg_post_recv(struct leg *leg, struct leg_rbuf *rb)
 	if (leg->recvs) {
 		recvs_put(leg->recvs, rb);
 		leg->posted++;
-		leg->sits_on -= rb->look != leg->recvs->look;
+		leg->stuck_recvs -= rb->look != leg->recvs->look;
 		leg->recvs->busy -= leg->posted == leg->nrbufs;
 		if (leg->conn)
 			fabric_gave_back(leg->conn);

@@ -22,8 +22,8 @@
  * Rule:   if few are left (recvs_tight()), grants shrink. If none is left, senders wait. Over a
  *         fabric that limits each connection's share, no connection holds so many that others have
  *         none. Over other fabrics, or if connections need some and find none (recvs_are_scarce()),
- *         session_recvs.c ends sessions that hold them.
- * Pinned: tests/session/test_shared.c, tests/session/test_sitters.c, decisions 81, 82.
+ *         session_recv_reclaim.c ends sessions that hold them.
+ * Pinned: tests/session/test_shared.c, tests/session/test_recv_reclaim.c, decisions 81, 82.
  *
  * One thread only.
  */
@@ -63,7 +63,7 @@ struct recvs {
 	struct recvs_chunk *chunk_store;
 	struct leg_rbuf *buf_store;
 	struct rpc_msg *msg; /* the message that a leg received, while it is processed */
-	/* Looks in a row that found Receives scarce, and the same ones held: session_recvs.c. */
+	/* Looks in a row that found Receives scarce, and the same ones held: session_recv_reclaim.c. */
 	unsigned looks;
 	uint16_t look; /* looks in all */
 	struct leg_rbuf *recent[RECVS_RECENT];

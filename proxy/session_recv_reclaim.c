@@ -17,9 +17,9 @@
  * Exception: no session ends if some Receives are left for connections that hold none, only
  * sessions of that route need more (.recv_starving), and most of these Receives belong to sessions that
  * await their server. The server takes its time, and no other route suffers.
- * Pinned: tests/session/test_sitters.c, decision 82.
+ * Pinned: tests/session/test_recv_reclaim.c, decision 82.
  */
-#include "proxy/session_recvs.h"
+#include "proxy/session_recv_reclaim.h"
 #include "proxy/internal.h"
 #include "proxy/session_end.h"
 #include "proxy/txn_admit.h"
@@ -32,18 +32,18 @@ enum {
 
 /* Return: Receives that @leg held at the last look and holds still; record all it holds now for
  * the next look. */
-static uint32_t sits_on(struct leg *leg, const struct recvs *r)
+static uint32_t count_stuck(struct leg *leg, const struct recvs *r)
 {
-	uint32_t sat = leg->sits_on;
+	uint32_t stuck = leg->stuck_recvs;
 
 	if (leg->recvs != r)
 		return 0;
-	leg->sits_on = leg_holds(leg);
-	return sat;
+	leg->stuck_recvs = leg_holds(leg);
+	return stuck;
 }
 
 /* Whether the leg cannot continue without more Receives. */
-static bool wants(const struct leg *leg, const struct session_ops *ops, const struct recvs *r)
+static bool is_starving(const struct leg *leg, const struct session_ops *ops, const struct recvs *r)
 {
 	return leg->recvs == r && leg_is_recv_limited(leg) &&
 	       (ops->reads.posted || leg->conn->reads_blocked);
@@ -52,16 +52,16 @@ static bool wants(const struct leg *leg, const struct session_ops *ops, const st
 /* Add both legs of @s to the sums of its route; a leg that is new has none. */
 static void look_at(struct session *s, const struct recvs *r)
 {
-	s->sits_on = sits_on(&s->client, r) + sits_on(&s->server, r);
+	s->stuck_recvs = count_stuck(&s->client, r) + count_stuck(&s->server, r);
 	if (s->state != SESSION_OPEN)
 		return;
-	s->route->wants += wants(&s->client, &s->ops[PROXY_CLIENT], r) ||
-			   wants(&s->server, &s->ops[PROXY_SERVER], r);
-	if (!s->sits_on)
+	s->route->starving += is_starving(&s->client, &s->ops[PROXY_CLIENT], r) ||
+			      is_starving(&s->server, &s->ops[PROXY_SERVER], r);
+	if (!s->stuck_recvs)
 		return;
-	s->route->sat += s->sits_on;
-	s->route->asked += s->server.awaiting ? s->sits_on : 0;
-	s->route->sitters++;
+	s->route->stuck += s->stuck_recvs;
+	s->route->stuck_awaiting += s->server.awaiting ? s->stuck_recvs : 0;
+	s->route->holders++;
 }
 
 static uint32_t holds(const struct session *s, const struct recvs *r)
@@ -70,13 +70,13 @@ static uint32_t holds(const struct session *s, const struct recvs *r)
 	       (s->server.recvs == r ? leg_holds(&s->server) : 0);
 }
 
-static void look_at_all(struct proxy *p, struct recvs *r, uint64_t *held, uint64_t *sat)
+static void look_at_all(struct proxy *p, struct recvs *r, uint64_t *held, uint64_t *stuck)
 {
 	r->look++;
 	for (unsigned i = 0; i < p->nslots; i++)
 		if (p->routes[i])
-			p->routes[i]->sat = p->routes[i]->asked = p->routes[i]->sitters =
-				p->routes[i]->wants = 0;
+			p->routes[i]->stuck = p->routes[i]->stuck_awaiting = p->routes[i]->holders =
+				p->routes[i]->starving = 0;
 	for (struct list *it = p->sessions.next; it != &p->sessions; it = it->next) {
 		struct session *s = container_of(it, struct session, link);
 
@@ -85,7 +85,7 @@ static void look_at_all(struct proxy *p, struct recvs *r, uint64_t *held, uint64
 	}
 	for (unsigned i = 0; i < p->nslots; i++)
 		if (p->routes[i])
-			*sat += p->routes[i]->sat;
+			*stuck += p->routes[i]->stuck;
 }
 
 static const struct route_state *worst_route(const struct proxy *p)
@@ -93,7 +93,7 @@ static const struct route_state *worst_route(const struct proxy *p)
 	const struct route_state *worst = NULL;
 
 	for (unsigned i = 0; i < p->nslots; i++)
-		if (p->routes[i] && (!worst || p->routes[i]->sat > worst->sat))
+		if (p->routes[i] && (!worst || p->routes[i]->stuck > worst->stuck))
 			worst = p->routes[i];
 	return worst;
 }
@@ -102,10 +102,10 @@ static const struct route_state *worst_route(const struct proxy *p)
 static bool is_servers_time(const struct proxy *p, const struct recvs *r,
 			    const struct route_state *rs)
 {
-	if (!r->fabric->shares_out || recvs_are_out(r) || 2 * rs->asked < rs->sat)
+	if (!r->fabric->shares_out || recvs_are_out(r) || 2 * rs->stuck_awaiting < rs->stuck)
 		return false;
 	for (unsigned i = 0; i < p->nslots; i++)
-		if (p->routes[i] && p->routes[i] != rs && p->routes[i]->wants)
+		if (p->routes[i] && p->routes[i] != rs && p->routes[i]->starving)
 			return false;
 	return true;
 }
@@ -113,13 +113,13 @@ static bool is_servers_time(const struct proxy *p, const struct recvs *r,
 static void end_some(struct proxy *p, const struct recvs *r, const struct route_state *rs)
 {
 	uint64_t most = (uint64_t)r->total / GIVES << (r->looks - LOOKS), given = 0;
-	uint32_t average = rs->sat / rs->sitters;
+	uint32_t average = rs->stuck / rs->holders;
 
 	for (struct list *it = p->sessions.next; it != &p->sessions && given < most;
 	     it = it->next) {
 		struct session *s = container_of(it, struct session, link);
 
-		if (s->state != SESSION_OPEN || s->route != rs || s->sits_on < average)
+		if (s->state != SESSION_OPEN || s->route != rs || s->stuck_recvs < average)
 			continue;
 		given += holds(s, r);
 		session_close(s, ERR_NOMEM, "its messages hold the Receives that others wait for");
@@ -138,10 +138,10 @@ static void move_calls(struct proxy *p, const struct recvs *r)
 	}
 }
 
-void session_press_recvs(struct proxy *p, struct recvs *r)
+void session_reclaim_recvs(struct proxy *p, struct recvs *r)
 {
 	const struct route_state *worst;
-	uint64_t held = 0, sat = 0;
+	uint64_t held = 0, stuck = 0;
 
 	if (recvs_tight(r))
 		move_calls(p, r);
@@ -151,8 +151,8 @@ void session_press_recvs(struct proxy *p, struct recvs *r)
 	}
 	if (r->looks < MOST_LOOKS)
 		r->looks++;
-	look_at_all(p, r, &held, &sat);
-	if (r->looks > 1 && (sat == 0 || 2 * sat < held))
+	look_at_all(p, r, &held, &stuck);
+	if (r->looks > 1 && (stuck == 0 || 2 * stuck < held))
 		r->looks = 1; /* Receives are in use and come back */
 	if (r->looks < LOOKS)
 		return;
