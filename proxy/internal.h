@@ -7,7 +7,7 @@
 #include "fabric/preauth_queue.h"
 #include "proxy/session_limits.h"
 #include "proxy/handshake_limit.h"
-#include "proxy/leg/recvs.h"
+#include "proxy/leg/recv_pool.h"
 #include "proxy/proxy.h"
 #include "proxy/session.h"
 #include "proxy/shares.h"
@@ -87,7 +87,7 @@ struct proxy {
 	 * of shared Receives and of handshakes. */
 	size_t fixed_limit;
 	/* Array, one element a fabric; in use if the fabric shares Receives. */
-	struct recvs *recvs;
+	struct recv_pool *recvs;
 	unsigned ncached; /* cached transaction blocks in all .caching_queues */
 	unsigned nsessions, most_sessions;
 	/* Session count last published to other workers: session_limits_publish(). */

@@ -74,7 +74,7 @@ static int share_receives(struct proxy *p)
 	if (!p->recvs)
 		return ERR_NOMEM;
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++) {
-		int err = recvs_init(&p->recvs[i], p->cfg.fabrics[i], &p->arena, share, bytes);
+		int err = recv_pool_init(&p->recvs[i], p->cfg.fabrics[i], &p->arena, share, bytes);
 
 		if (err == 0)
 			p->fixed_limit -= share;
@@ -104,11 +104,11 @@ static void on_trim(struct timer *timer, nsec_t now)
 	if (p->trims_left > 0)
 		timer_arm(&p->timers, timer, now + TRIM_INTERVAL);
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++) {
-		struct recvs *r = recvs_of(p->cfg.fabrics[i]);
+		struct recv_pool *r = recv_pool_of(p->cfg.fabrics[i]);
 
 		if (!r)
 			continue;
-		recvs_trim(r);
+		recv_pool_trim(r);
 		session_reclaim_recvs(p, r);
 	}
 	shed(p);
@@ -236,8 +236,8 @@ static void on_event(struct fabric *f, const struct fabric_event *ev)
 	struct leg *leg;
 
 	if (!ev->conn) { /* a shared Receive whose queue was destroyed */
-		recvs_arrived(recvs_of(f));
-		recvs_put(recvs_of(f), ev->cookie);
+		recv_pool_arrived(recv_pool_of(f));
+		recv_pool_put(recv_pool_of(f), ev->cookie);
 		return;
 	}
 	if (ev->type == FABRIC_EV_REQUEST) {
@@ -483,8 +483,8 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	if (!p->pinned)
 		p->release_at = buf_release(&p->arena, now);
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
-		if (recvs_of(p->cfg.fabrics[i]))
-			recvs_fill(recvs_of(p->cfg.fabrics[i]));
+		if (recv_pool_of(p->cfg.fabrics[i]))
+			recv_pool_fill(recv_pool_of(p->cfg.fabrics[i]));
 	flush(p);
 	return more || !list_is_empty(&p->dirty) || !list_is_empty(&p->group_copiers) ||
 	       changes_of_servers(p) != p->server_changes;
@@ -576,8 +576,8 @@ void proxy_free(struct proxy *p)
 	session_auth_back(p);
 	routes_close(p);
 	for (unsigned i = 0; p->recvs && i < p->cfg.nfabrics; i++)
-		if (recvs_of(p->cfg.fabrics[i]))
-			recvs_fini(&p->recvs[i]);
+		if (recv_pool_of(p->cfg.fabrics[i]))
+			recv_pool_fini(&p->recvs[i]);
 	mem_free(p->recvs);
 	preauth_queue_fini(&p->preauth_queue);
 	session_limits_free(p->own_crowd);

@@ -286,10 +286,11 @@ static void set_grants(struct session *s)
 	if (session_calls_wait(&s->forward) || quota_others_wait(&s->forward.quota) ||
 	    quota_others_wait(&s->forward.block_quota))
 		grant = grant / 2 + 1;
-	part = recvs_part(s->client.recvs, connections, grant);
+	part = recv_pool_share(s->client.recvs, connections, grant);
 	if (part < grant)
 		grant = part > MODEST ? part : MODEST;
-	if (grant > MODEST && (recvs_tight(s->client.recvs) || recvs_tight(s->server.recvs)))
+	if (grant > MODEST &&
+	    (recv_pool_is_low(s->client.recvs) || recv_pool_is_low(s->server.recvs)))
 		grant = MODEST;
 	if (grant != s->client.grant)
 		leg_set_grant(&s->client, grant);

@@ -8,7 +8,7 @@
  *         Receive to any connection, the clients of a server that hangs can hold all of them.
  *         Elsewhere so many connections can hold their share that none is left for those that need
  *         one to continue (.recv_starving).
- * Rule:   every TRIM_INTERVAL, while Receives are scarce (recvs_are_scarce()), each leg is checked
+ * Rule:   every TRIM_INTERVAL, while Receives are short (recv_pool_is_starving()), each leg is checked
  *         for Receives that it held at the last look and holds still. Other messages that move do
  *         not matter. If such Receives are most of those held, twice in a row, the route with most
  *         of them gives back a quarter of all: its sessions with at least the route's average end.
@@ -32,7 +32,7 @@ enum {
 
 /* Return: Receives that @leg held at the last look and holds still; record all it holds now for
  * the next look. */
-static uint32_t count_stuck(struct leg *leg, const struct recvs *r)
+static uint32_t count_stuck(struct leg *leg, const struct recv_pool *r)
 {
 	uint32_t stuck = leg->stuck_recvs;
 
@@ -43,14 +43,15 @@ static uint32_t count_stuck(struct leg *leg, const struct recvs *r)
 }
 
 /* Whether the leg cannot continue without more Receives. */
-static bool is_starving(const struct leg *leg, const struct session_ops *ops, const struct recvs *r)
+static bool is_starving(const struct leg *leg, const struct session_ops *ops,
+			const struct recv_pool *r)
 {
 	return leg->recvs == r && leg_is_recv_limited(leg) &&
 	       (ops->reads.posted || leg->conn->reads_blocked);
 }
 
 /* Add both legs of @s to the sums of its route; a leg that is new has none. */
-static void look_at(struct session *s, const struct recvs *r)
+static void look_at(struct session *s, const struct recv_pool *r)
 {
 	s->stuck_recvs = count_stuck(&s->client, r) + count_stuck(&s->server, r);
 	if (s->state != SESSION_OPEN)
@@ -64,13 +65,13 @@ static void look_at(struct session *s, const struct recvs *r)
 	s->route->holders++;
 }
 
-static uint32_t holds(const struct session *s, const struct recvs *r)
+static uint32_t holds(const struct session *s, const struct recv_pool *r)
 {
 	return (s->client.recvs == r ? leg_holds(&s->client) : 0) +
 	       (s->server.recvs == r ? leg_holds(&s->server) : 0);
 }
 
-static void look_at_all(struct proxy *p, struct recvs *r, uint64_t *held, uint64_t *stuck)
+static void look_at_all(struct proxy *p, struct recv_pool *r, uint64_t *held, uint64_t *stuck)
 {
 	r->look++;
 	for (unsigned i = 0; i < p->nslots; i++)
@@ -99,10 +100,11 @@ static const struct route_state *worst_route(const struct proxy *p)
 }
 
 /* Whether only the sessions of @rs are held up, and only by their server. */
-static bool is_servers_time(const struct proxy *p, const struct recvs *r,
+static bool is_servers_time(const struct proxy *p, const struct recv_pool *r,
 			    const struct route_state *rs)
 {
-	if (!r->fabric->shares_out || recvs_are_out(r) || 2 * rs->stuck_awaiting < rs->stuck)
+	if (!r->fabric->shares_out || recv_pool_is_exhausted(r) ||
+	    2 * rs->stuck_awaiting < rs->stuck)
 		return false;
 	for (unsigned i = 0; i < p->nslots; i++)
 		if (p->routes[i] && p->routes[i] != rs && p->routes[i]->starving)
@@ -110,7 +112,7 @@ static bool is_servers_time(const struct proxy *p, const struct recvs *r,
 	return true;
 }
 
-static void end_some(struct proxy *p, const struct recvs *r, const struct route_state *rs)
+static void end_some(struct proxy *p, const struct recv_pool *r, const struct route_state *rs)
 {
 	uint64_t most = (uint64_t)r->total / GIVES << (r->looks - LOOKS), given = 0;
 	uint32_t average = rs->stuck / rs->holders;
@@ -128,7 +130,7 @@ static void end_some(struct proxy *p, const struct recvs *r, const struct route_
 }
 
 /* Copy calls out of their Receives that waited before few were left, as later ones were. */
-static void move_calls(struct proxy *p, const struct recvs *r)
+static void move_calls(struct proxy *p, const struct recv_pool *r)
 {
 	for (struct list *it = p->sessions.next; it != &p->sessions; it = it->next) {
 		struct session *s = container_of(it, struct session, link);
@@ -138,14 +140,14 @@ static void move_calls(struct proxy *p, const struct recvs *r)
 	}
 }
 
-void session_reclaim_recvs(struct proxy *p, struct recvs *r)
+void session_reclaim_recvs(struct proxy *p, struct recv_pool *r)
 {
 	const struct route_state *worst;
 	uint64_t held = 0, stuck = 0;
 
-	if (recvs_tight(r))
+	if (recv_pool_is_low(r))
 		move_calls(p, r);
-	if (!recvs_are_scarce(r)) {
+	if (!recv_pool_is_starving(r)) {
 		r->looks = 0;
 		return;
 	}

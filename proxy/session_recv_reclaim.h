@@ -4,8 +4,8 @@
 
 #include "proxy/session.h"
 
-/** session_reclaim_recvs - called at regular intervals: if Receives of @r are scarce, end sessions
+/** session_reclaim_recvs - called at regular intervals: if Receives of @r are short, end sessions
  * whose messages hold them. */
-void session_reclaim_recvs(struct proxy *p, struct recvs *r);
+void session_reclaim_recvs(struct proxy *p, struct recv_pool *r);
 
 #endif

@@ -3,7 +3,7 @@
 #define PROXY_LEG_INTERNAL_H
 
 #include "proxy/leg/leg.h"
-#include "proxy/leg/recvs.h"
+#include "proxy/leg/recv_pool.h"
 
 /**
  * State that the files of leg share. Each file uses only those before it:

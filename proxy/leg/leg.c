@@ -85,7 +85,7 @@ static void post_receives(struct leg *leg)
 {
 	if (leg->recvs) {
 		leg->posted = leg->nrbufs;
-		recvs_fill(leg->recvs);
+		recv_pool_fill(leg->recvs);
 		return;
 	}
 	for (uint32_t i = 0; i < leg->nrbufs; i++)
@@ -105,7 +105,7 @@ static nsec_t leg_setup_time(const struct leg *leg)
 static void leg_begin(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
 		      const struct fabric *fabric, nsec_t now)
 {
-	leg->recvs = cfg->bulk_bytes ? NULL : recvs_of(fabric);
+	leg->recvs = cfg->bulk_bytes ? NULL : recv_pool_of(fabric);
 	leg->remote_inv = fabric->remote_inv;
 	leg->cfg = cfg;
 	leg->arena = arena;
@@ -383,7 +383,7 @@ unsigned leg_blocked_by(const struct leg *leg)
 						  : LEG_BLOCK_SHARE | LEG_BLOCK_TURN;
 	if (leg_sink_is_blocked(leg))
 		by |= LEG_BLOCK_SINK;
-	if (recvs_are_out(leg->recvs))
+	if (recv_pool_is_exhausted(leg->recvs))
 		by |= LEG_BLOCK_RECEIVE;
 	if (leg_withholds_credit(leg))
 		by |= LEG_BLOCK_CREDIT;
@@ -392,11 +392,11 @@ unsigned leg_blocked_by(const struct leg *leg)
 
 bool leg_should_copy_out(const struct leg *leg)
 {
-	const struct recvs *r = leg->recvs;
+	const struct recv_pool *r = leg->recvs;
 
-	return r && (recvs_tight(r) ||
+	return r && (recv_pool_is_low(r) ||
 		     (leg->conn && r->fabric->shares_out &&
-		      !fabric_may_hold(2 * leg->conn->recvs_held, recvs_left(r), r->most)));
+		      !fabric_may_hold(2 * leg->conn->recvs_held, recv_pool_left(r), r->most)));
 }
 
 bool leg_reads_are_blocked(struct leg *leg, const struct rpc_msg *call)

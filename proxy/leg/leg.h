@@ -79,8 +79,8 @@ enum leg_state {
 	LEG_CLOSED, /* DISCONNECTED was reported, or the connection was never made */
 };
 
-struct leg_rbuf; /* one Receive buffer; private */
-struct recvs;	 /* recvs.h */
+struct leg_rbuf;  /* one Receive buffer; private */
+struct recv_pool; /* recv_pool.h */
 
 /** struct leg_held - memory that the views of a received message point into; give it back with
  * leg_put(). */
@@ -205,7 +205,7 @@ struct leg {
 	 * worker computes. */
 	struct jobs_port *jobs;
 	const struct leg_trace *tap; /* borrowed; set after leg_init() by users that trace */
-	struct recvs *recvs;	     /* the shared Receives, or NULL: the leg has its own */
+	struct recv_pool *recvs;     /* the shared Receives, or NULL: the leg has its own */
 	struct leg_rbuf *rbufs;	     /* the leg's own Receives; their octets are arena blocks */
 	uint8_t **bulks; /* second pieces of its own Receives, arena blocks; NULL: none */
 	/* Receives of the leg: posted, or, if shared, promised to the peer */

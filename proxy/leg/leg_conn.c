@@ -19,7 +19,7 @@ void leg_post_recv(struct leg *leg, struct leg_rbuf *rb)
 	int err;
 
 	if (leg->recvs) {
-		recvs_put(leg->recvs, rb);
+		recv_pool_put(leg->recvs, rb);
 		leg->posted++;
 		leg->stuck_recvs -= rb->look != leg->recvs->look;
 		leg->recvs->busy -= leg->posted == leg->nrbufs;

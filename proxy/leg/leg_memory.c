@@ -7,14 +7,14 @@
 #include "proxy/leg/leg_memory.h"
 #include "proxy/leg/internal.h"
 
-/* No slot is borrowed while Receives are scarce; the leg's own slots suffice to continue. */
+/* No slot is borrowed while Receives are short; the leg's own slots suffice to continue. */
 struct leg_slot *leg_borrow_slot(struct leg *leg)
 {
 	struct leg_slot *slot = leg->bare_slots;
 
-	if (!slot || recvs_tight(leg->recvs))
+	if (!slot || recv_pool_is_low(leg->recvs))
 		return NULL;
-	slot->rbuf = recvs_take(leg->recvs);
+	slot->rbuf = recv_pool_take(leg->recvs);
 	if (!slot->rbuf)
 		return NULL;
 	slot->data = slot->rbuf->data;
@@ -25,7 +25,7 @@ struct leg_slot *leg_borrow_slot(struct leg *leg)
 void leg_return_slot(struct leg *leg, struct leg_slot *slot)
 {
 	if (slot->rbuf)
-		recvs_put(leg->recvs, slot->rbuf);
+		recv_pool_put(leg->recvs, slot->rbuf);
 	slot->rbuf = NULL;
 	slot->data = NULL;
 	slot->next = leg->bare_slots;
@@ -64,7 +64,7 @@ static void set_slot(struct leg *leg, uint32_t i, uint8_t *data, uint8_t *block)
 {
 	leg->slots[i].data = data;
 	leg->slots[i].block = block;
-	/* Already NULL; set again for clang-tidy, which follows recvs_put(). */
+	/* Already NULL; set again for clang-tidy, which follows recv_pool_put(). */
 	leg->slots[i].rbuf = NULL;
 	leg_free_slot(leg, &leg->slots[i]);
 }
@@ -85,7 +85,7 @@ size_t leg_fixed_bytes(const struct leg_config *cfg, const struct fabric *fabric
 	size_t heap = fabric_conn_bytes(fabric, &depths) + BUDGET_SENDS * sizeof(struct leg_slot) +
 		      (cfg->auth ? sizeof(struct leg_proof) : 0);
 
-	if (!cfg->bulk_bytes && recvs_of(fabric))
+	if (!cfg->bulk_bytes && recv_pool_of(fabric))
 		return heap + buf_round(budget_sharing_leg(cfg->inline_bytes));
 	if (cfg->bulk_bytes)
 		heap += leg_receives(cfg) * (sizeof(uint8_t *) + 2 * sizeof(struct fabric_piece));
@@ -158,7 +158,7 @@ void leg_give_memory(struct leg *leg)
 	for (uint32_t i = 0; leg->slots && i < leg->nslots; i++) {
 		buf_free(leg->arena, leg->slots[i].block);
 		if (leg->slots[i].rbuf)
-			recvs_put(leg->recvs, leg->slots[i].rbuf);
+			recv_pool_put(leg->recvs, leg->slots[i].rbuf);
 	}
 	mem_free(leg->rbufs);
 	mem_free(leg->bulks);

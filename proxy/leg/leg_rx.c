@@ -315,7 +315,7 @@ static bool took_shared(struct leg *leg, const struct fabric_event *ev, struct l
 {
 	const char *breach = NULL;
 
-	recvs_arrived(leg->recvs);
+	recv_pool_arrived(leg->recvs);
 	if (leg->posted == 0)
 		breach = "the peer sent more messages than it was granted";
 	else if (ev->len > leg->cfg->inline_bytes)
@@ -326,7 +326,7 @@ static bool took_shared(struct leg *leg, const struct fabric_event *ev, struct l
 		rb->look = leg->recvs->look;
 		return true;
 	}
-	recvs_put(leg->recvs, rb);
+	recv_pool_put(leg->recvs, rb);
 	if (breach)
 		leg_close(leg, ERR_PROTO, breach);
 	return false;

@@ -261,7 +261,7 @@ void town_new(struct town *t, const struct net_ops *ops, uint64_t seed, unsigned
 
 static size_t pool_bytes(const struct fabric *f)
 {
-	const struct recvs *r = f ? recvs_of(f) : NULL;
+	const struct recv_pool *r = f ? recv_pool_of(f) : NULL;
 
 	return r ? budget_blocks(r->total, r->bytes) : 0;
 }

@@ -2,7 +2,7 @@
 #include "tests/cmocka_all.h"
 
 #include "proxy/leg/leg.h"
-#include "proxy/leg/recvs.h"
+#include "proxy/leg/recv_pool.h"
 
 /* Properties of the fabric below a leg, as the leg sees them. */
 

@@ -3,10 +3,11 @@
 
 #include "proxy/leg/leg.h"
 
-unsigned hoard_receives(struct hoard *h, struct recvs *pool, unsigned n)
+unsigned hoard_receives(struct hoard *h, struct recv_pool *pool, unsigned n)
 {
 	h->pool = pool;
-	while (h->nrbufs < n && h->nrbufs < HOARD_MOST && (h->rbufs[h->nrbufs] = recvs_take(pool)))
+	while (h->nrbufs < n && h->nrbufs < HOARD_MOST &&
+	       (h->rbufs[h->nrbufs] = recv_pool_take(pool)))
 		h->nrbufs++;
 	return h->nrbufs;
 }
@@ -14,7 +15,7 @@ unsigned hoard_receives(struct hoard *h, struct recvs *pool, unsigned n)
 void hoard_release(struct hoard *h, unsigned n)
 {
 	while (n-- > 0 && h->nrbufs > 0)
-		recvs_put(h->pool, h->rbufs[--h->nrbufs]);
+		recv_pool_put(h->pool, h->rbufs[--h->nrbufs]);
 }
 
 void hoard_for_copies(struct hoard *h, struct buf_arena *arena)

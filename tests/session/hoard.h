@@ -2,7 +2,7 @@
 #ifndef TESTS_SESSION_HOARD_H
 #define TESTS_SESSION_HOARD_H
 
-#include "proxy/leg/recvs.h"
+#include "proxy/leg/recv_pool.h"
 #include "tests/session/world.h"
 
 /** hoard - holds scarce resources of a gateway, as waiting messages would. Large: make it
@@ -12,7 +12,7 @@ enum { HOARD_MOST = 4096 };
 
 /** struct hoard - all zeros at first. */
 struct hoard {
-	struct recvs *pool;
+	struct recv_pool *pool;
 	struct leg_rbuf *rbufs[HOARD_MOST];
 	unsigned nrbufs;
 	struct buf_arena *arena;
@@ -25,7 +25,7 @@ struct hoard {
 
 /** hoard_receives - take Receives of @pool, the same pool each time, until @n are held or none is
  * left. Return: how many are held. */
-unsigned hoard_receives(struct hoard *h, struct recvs *pool, unsigned n);
+unsigned hoard_receives(struct hoard *h, struct recv_pool *pool, unsigned n);
 
 /** hoard_all_receives - take all Receives of fabric @i of the gateway, those that are posted, too, so that none is left
  * until hoard_end(). The pool has at most HOARD_MOST. */

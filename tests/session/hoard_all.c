@@ -19,6 +19,6 @@ void hoard_all_receives(struct hoard *h, struct world *w, unsigned i)
 	f->ops = &h->ops;
 	memnet_flush_shared(f);
 	world_turn(w);
-	(void)hoard_receives(h, recvs_of(f), HOARD_MOST);
-	assert_true(recvs_are_out(recvs_of(f)));
+	(void)hoard_receives(h, recv_pool_of(f), HOARD_MOST);
+	assert_true(recv_pool_is_exhausted(recv_pool_of(f)));
 }

@@ -55,9 +55,9 @@ static void run(nsec_t time)
 	}
 }
 
-static struct recvs *pool(void)
+static struct recv_pool *pool(void)
 {
-	return recvs_of(w.gw_fabrics[0]);
+	return recv_pool_of(w.gw_fabrics[0]);
 }
 
 static void begin(bool blindly)
@@ -191,11 +191,11 @@ static void progress_of_others_does_not_hide_stuck_sessions(void **state)
 	others_go_on();
 	hoard_for_copies(&hoard, &w.proxy->arena); /* or calls would be copied out there */
 	calls(0, most_of_the_pool());
-	assert_true(recvs_tight(pool()));
+	assert_true(recv_pool_is_low(pool()));
 	for (unsigned i = 0; i < 45; i++)
 		others_go_on();
 	assert_in_range(ended(), 2, CROWD - 2);
-	assert_false(recvs_tight(pool()));
+	assert_false(recv_pool_is_low(pool()));
 	end();
 }
 
@@ -228,7 +228,7 @@ static void the_time_counts_from_when_sessions_hold_receives(void **state)
 	first_calls();
 	(void)hoard_receives(&hoard, pool(), HOARD_MOST);
 	run(30 * NSEC_PER_SEC);
-	assert_true(recvs_tight(pool()));
+	assert_true(recv_pool_is_low(pool()));
 	hoard_release(&hoard, HOARD_MOST);
 	calls(0, most_of_the_pool());
 	for (unsigned s = 0; s < 60 && !ended(); s++)

@@ -26,9 +26,9 @@ static struct setup shared(unsigned cv, unsigned sv)
 	return s;
 }
 
-static struct recvs *pool(void)
+static struct recv_pool *pool(void)
 {
-	struct recvs *r = recvs_of(w.gw_fabrics[0]);
+	struct recv_pool *r = recv_pool_of(w.gw_fabrics[0]);
 
 	assert_non_null(r);
 	return r;
@@ -261,7 +261,7 @@ static void grants_shrink_while_receives_are_short(void **state)
 		burst(30);
 		assert_true(session_at(0)->client.grant > 4);
 		(void)hoard_receives(&hoard, pool(), pool()->most - pool()->most / 5);
-		assert_true(recvs_tight(pool()));
+		assert_true(recv_pool_is_low(pool()));
 		for (unsigned i = 0; i < 10; i++) {
 			burst(10);
 			assert_int_equal(session_at(0)->client.grant, 4);
@@ -277,7 +277,7 @@ static void grants_shrink_while_receives_are_short(void **state)
 	}
 }
 
-/* Clients that come together, all before their first reply: half of all Receives are for what they are granted (recvs_part()). */
+/* Clients that come together, all before their first reply: half of all Receives are for what they are granted (recv_pool_share()). */
 static void many_clients_are_granted_their_part(void **state)
 {
 	struct setup s = shared(1, 1);

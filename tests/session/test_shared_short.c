@@ -35,9 +35,9 @@ static struct setup little(unsigned cv, unsigned sv)
 	return s;
 }
 
-static struct recvs *pool(void)
+static struct recv_pool *pool(void)
 {
-	return recvs_of(w.gw_fabrics[0]);
+	return recv_pool_of(w.gw_fabrics[0]);
 }
 
 static struct session *any_session(void)
@@ -296,12 +296,12 @@ static void a_trickle_is_no_progress(void **state)
 static void replies_need_receives_as_well(void **state)
 {
 	struct setup s = little(1, 1);
-	struct recvs *back;
+	struct recv_pool *back;
 
 	(void)state;
 	s.two_fabrics = true;
 	begin(&s);
-	back = recvs_of(w.gw_fabrics[1]);
+	back = recv_pool_of(w.gw_fabrics[1]);
 	/* Sessions leave to both pools what they may grow to. */
 	assert_true(w.proxy->fixed_limit + 2 * (size_t)256 * 4096 <=
 		    buf_zone_bytes(world_arena(&w), BUF_ZONE_CONN));
@@ -310,7 +310,7 @@ static void replies_need_receives_as_well(void **state)
 	world_run(&w, NSEC_PER_SEC);
 	assert_true(any_session()->client.grant > 4);
 	(void)hoard_receives(&hoard, back, back->most * 4 / 5);
-	assert_true(recvs_tight(back) && !recvs_tight(pool()));
+	assert_true(recv_pool_is_low(back) && !recv_pool_is_low(pool()));
 	call_all(10, &plain);
 	world_run(&w, NSEC_PER_SEC);
 	assert_int_equal(any_session()->client.grant, 4);
@@ -347,7 +347,7 @@ static void run_out(unsigned i)
 		raw_turn(&crowd);
 	}
 	session_limits_run(1);
-	assert_true(recvs_are_out(pool()));
+	assert_true(recv_pool_is_exhausted(pool()));
 }
 
 /* An answer that waits for a Receive of the gateway's is in time. */
@@ -460,7 +460,7 @@ static void no_server_is_to_blame_for_want_of_receives(void **state)
 	run_out(1);
 	world_connect_pair(&w, 2);
 	session_limits_run(15);
-	assert_true(recvs_are_out(pool()));
+	assert_true(recv_pool_is_exhausted(pool()));
 	assert_true(w.pairs[2].client.closed); /* and may come again */
 	session_limits_run(30);
 	assert_true(crowd.closed);

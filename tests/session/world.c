@@ -294,7 +294,7 @@ bool world_load(struct world *w, const struct load *load)
 
 static size_t pool_bytes(const struct fabric *f)
 {
-	const struct recvs *r = f ? recvs_of(f) : NULL;
+	const struct recv_pool *r = f ? recv_pool_of(f) : NULL;
 
 	return r ? budget_blocks(r->total, r->bytes) : 0;
 }

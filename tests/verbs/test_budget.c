@@ -63,8 +63,8 @@ static struct config *one_route(void)
 static uint64_t counted(const struct config *cfg, bool shares)
 {
 	const struct config_route *route = &cfg->routes[0];
-	struct recvs *receives =
-		shares ? (struct recvs *)&adapter : NULL; /* it is not looked into */
+	struct recv_pool *receives =
+		shares ? (struct recv_pool *)&adapter : NULL; /* it is not looked into */
 	struct fabric iwarp = tcp;
 	struct gateway gw;
 	uint64_t sum;

@@ -154,7 +154,7 @@ static void on_client(struct raw *r, struct view in, void *arg)
 
 static size_t shared_bytes(void)
 {
-	const struct recvs *r = recvs_of(sc.fabric);
+	const struct recv_pool *r = recv_pool_of(sc.fabric);
 
 	return r ? budget_blocks(r->total, r->bytes) : 0;
 }
@@ -162,7 +162,7 @@ static size_t shared_bytes(void)
 /* All shared Receives but a few. */
 static void hold_receives(void)
 {
-	struct recvs *r = recvs_of(sc.fabric);
+	struct recv_pool *r = recv_pool_of(sc.fabric);
 	enum { FEW = 6 };
 
 	if (r)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef PROXY_LEG_RECVS_H
-#define PROXY_LEG_RECVS_H
+#ifndef PROXY_LEG_RECV_POOL_H
+#define PROXY_LEG_RECV_POOL_H
 
 #include <assert.h>
 
@@ -9,7 +9,7 @@
 #include "proxy/memory/buf.h"
 
 /**
- * recvs - the Receives that all connections of one fabric instance share, so that their memory
+ * recv_pool - the Receives that all connections of one fabric instance share, so that their memory
  * grows with the load and not with the number of connections
  *
  * The fabric says how many it wants posted. Their memory is taken from the connections' part of the
@@ -19,26 +19,26 @@
  * State:  the credits that legs granted to their peers exceed the Receives there are.
  * Danger: messages that wait for memory hold Receives, and the messages that would free that memory
  *         find none.
- * Rule:   if few are left (recvs_tight()), grants shrink. If none is left, senders wait. Over a
+ * Rule:   if few are left (recv_pool_is_low()), grants shrink. If none is left, senders wait. Over a
  *         fabric that limits each connection's share, no connection holds so many that others have
- *         none. Over other fabrics, or if connections need some and find none (recvs_are_scarce()),
+ *         none. Over other fabrics, or if connections need some and find none (recv_pool_is_starving()),
  *         session_recv_reclaim.c ends sessions that hold them.
  * Pinned: tests/session/test_shared.c, tests/session/test_recv_reclaim.c, decisions 81, 82.
  *
  * One thread only.
  */
 
-struct recvs_chunk;
+struct recv_pool_chunk;
 struct rpc_msg;
 
-enum { RECVS_RECENT = 256 };
+enum { RECV_POOL_RECENT = 256 };
 
 /** struct leg_rbuf - one Receive: a shared one, or a leg's own. */
 struct leg_rbuf {
 	struct list link; /* in a list of its holder */
 	uint8_t *data;
 	uint8_t *block; /* a leg's own: the block, owned by the first Receive in it, else NULL */
-	struct recvs_chunk *chunk; /* shared: the chunk it is cut from */
+	struct recv_pool_chunk *chunk; /* shared: the chunk it is cut from */
 	uint32_t len;
 	uint32_t invalidated; /* our handle that its message invalidated, or 0 */
 	/* While it holds a deferred call (leg_defer()): */
@@ -49,7 +49,7 @@ struct leg_rbuf {
 	uint16_t look; /* shared: .look of the pool when its message came */
 };
 
-struct recvs {
+struct recv_pool {
 	struct fabric *fabric;
 	struct buf_arena *arena;
 	uint32_t bytes; /* octets of each Receive */
@@ -60,83 +60,83 @@ struct recvs {
 	uint32_t recent_count;
 	/* Chunks of which some Receives are free, of which all are, and without a block. */
 	struct list partial, whole, unused;
-	struct recvs_chunk *chunk_store;
+	struct recv_pool_chunk *chunk_store;
 	struct leg_rbuf *buf_store;
 	struct rpc_msg *msg; /* the message that a leg received, while it is processed */
-	/* Looks in a row that found Receives scarce, and the same ones held: session_recv_reclaim.c. */
+	/* Looks in a row that found Receives short, and the same ones held: session_recv_reclaim.c. */
 	unsigned looks;
 	uint16_t look; /* looks in all */
-	struct leg_rbuf *recent[RECVS_RECENT];
+	struct leg_rbuf *recent[RECV_POOL_RECENT];
 };
 
 /**
- * recvs_init - let the connections of @f share Receives of @bytes octets, at most BUDGET_BLOCK
+ * recv_pool_init - let the connections of @f share Receives of @bytes octets, at most BUDGET_BLOCK
  * @share: octets of the connections' part of @arena that they may take, at least one block
  *
- * Return: 0; ERR_CONFIG if @f cannot share, ERR_NOMEM: recvs_fini() is not due.
+ * Return: 0; ERR_CONFIG if @f cannot share, ERR_NOMEM: recv_pool_fini() is not due.
  */
-int recvs_init(struct recvs *r, struct fabric *f, struct buf_arena *arena, size_t share,
-	       uint32_t bytes) WARN_UNUSED;
+int recv_pool_init(struct recv_pool *r, struct fabric *f, struct buf_arena *arena, size_t share,
+		   uint32_t bytes) WARN_UNUSED;
 
-/** recvs_fini - once all connections of the fabric are destroyed: give all memory back. */
-void recvs_fini(struct recvs *r);
+/** recv_pool_fini - once all connections of the fabric are destroyed: give all memory back. */
+void recv_pool_fini(struct recv_pool *r);
 
-/** recvs_of - the shared Receives of @f, or NULL: its connections have their own. */
-static inline struct recvs *recvs_of(const struct fabric *f)
+/** recv_pool_of - the shared Receives of @f, or NULL: its connections have their own. */
+static inline struct recv_pool *recv_pool_of(const struct fabric *f)
 {
 	return f->receives;
 }
 
-/** recvs_fill - post as many as the fabric wants, as far as there is memory. */
-void recvs_fill(struct recvs *r);
+/** recv_pool_fill - post as many as the fabric wants, as far as there is memory. */
+void recv_pool_fill(struct recv_pool *r);
 
-/** recvs_arrived - the fabric gave a Receive back, with a message or without: it belongs to the
+/** recv_pool_arrived - the fabric gave a Receive back, with a message or without: it belongs to the
  * caller. */
-void recvs_arrived(struct recvs *r);
+void recv_pool_arrived(struct recv_pool *r);
 
-/** recvs_take - take a free Receive for another use. Return: for recvs_put(); or NULL. */
-struct leg_rbuf *recvs_take_of_chunk(struct recvs *r);
-static inline struct leg_rbuf *recvs_take(struct recvs *r)
+/** recv_pool_take - take a free Receive for another use. Return: for recv_pool_put(); or NULL. */
+struct leg_rbuf *recv_pool_take_of_chunk(struct recv_pool *r);
+static inline struct leg_rbuf *recv_pool_take(struct recv_pool *r)
 {
 	if (r->recent_count == 0)
-		return recvs_take_of_chunk(r);
+		return recv_pool_take_of_chunk(r);
 	r->free_count--;
 	return r->recent[--r->recent_count];
 }
 
-/** recvs_put - takes @rb: it is posted again with the next fill. */
-void recvs_put_in_chunk(struct recvs *r, struct leg_rbuf *rb);
-static inline void recvs_put_free(struct recvs *r, struct leg_rbuf *rb)
+/** recv_pool_put - takes @rb: it is posted again with the next fill. */
+void recv_pool_put_in_chunk(struct recv_pool *r, struct leg_rbuf *rb);
+static inline void recv_pool_put_free(struct recv_pool *r, struct leg_rbuf *rb)
 {
 	r->free_count++;
-	if (r->recent_count < RECVS_RECENT)
+	if (r->recent_count < RECV_POOL_RECENT)
 		r->recent[r->recent_count++] = rb;
 	else
-		recvs_put_in_chunk(r, rb);
+		recv_pool_put_in_chunk(r, rb);
 }
 
-static inline void recvs_put(struct recvs *r, struct leg_rbuf *rb)
+static inline void recv_pool_put(struct recv_pool *r, struct leg_rbuf *rb)
 {
 	assert(list_is_empty(&rb->link));
-	recvs_put_free(r, rb);
+	recv_pool_put_free(r, rb);
 }
 
-/** recvs_tight - whether few Receives are left, so that peers should be granted less. @r may be NULL:
+/** recv_pool_is_low - whether few Receives are left, so that peers should be granted less. @r may be NULL:
  * nothing is shared. */
-bool recvs_tight_growing(const struct recvs *r);
-static inline bool recvs_tight(const struct recvs *r)
+bool recv_pool_is_low_growing(const struct recv_pool *r);
+static inline bool recv_pool_is_low(const struct recv_pool *r)
 {
 	/* Decided here in most cases; the function counts what the pool can still grow by. */
-	return r && r->free_count + r->posted <= r->total / 4 && recvs_tight_growing(r);
+	return r && r->free_count + r->posted <= r->total / 4 && recv_pool_is_low_growing(r);
 }
 
 /**
- * recvs_part - @grant, or less if @n legs would together use more than there are
+ * recv_pool_share - @grant, or less if @n legs would together use more than there are
  *
  * Each leg then gets an equal part; if more than @n legs hold Receives their number counts. Some
  * Receives are left to other uses.
  */
-static inline uint32_t recvs_part(const struct recvs *r, uint32_t n, uint32_t grant)
+static inline uint32_t recv_pool_share(const struct recv_pool *r, uint32_t n, uint32_t grant)
 {
 	uint32_t most = r ? r->most - r->most / FABRIC_RECV_READER_DIV : UINT32_MAX;
 
@@ -145,26 +145,26 @@ static inline uint32_t recvs_part(const struct recvs *r, uint32_t n, uint32_t gr
 	return (uint64_t)grant * n > most ? most / n : grant;
 }
 
-/** recvs_left - Receives that are posted, free, or can still be had, about. */
-static inline uint64_t recvs_left(const struct recvs *r)
+/** recv_pool_left - Receives that are posted, free, or can still be had, about. */
+static inline uint64_t recv_pool_left(const struct recv_pool *r)
 {
 	return (uint64_t)r->posted + r->fabric->receives_left;
 }
 
-/** recvs_trim - give back memory that the load no longer needs; call it every few seconds. */
-void recvs_trim(struct recvs *r);
+/** recv_pool_trim - give back memory that the load no longer needs; call it every few seconds. */
+void recv_pool_trim(struct recv_pool *r);
 
-/** recvs_are_out - whether no Receive is posted and none can be posted, so that all input of peers
+/** recv_pool_is_exhausted - whether no Receive is posted and none can be posted, so that all input of peers
  * waits. @r may be NULL: nothing is shared. */
-bool recvs_are_out(const struct recvs *r);
+bool recv_pool_is_exhausted(const struct recv_pool *r);
 
 /**
- * recvs_are_scarce - whether a connection that needs a Receive may have to wait until another
+ * recv_pool_is_starving - whether a connection that needs a Receive may have to wait until another
  * connection gives one back
  *
  * True if none is left; if connections that cannot continue without one find none; or, if the
  * fabric does not limit each connection's share, if few are left.
  */
-bool recvs_are_scarce(const struct recvs *r);
+bool recv_pool_is_starving(const struct recv_pool *r);
 
 #endif

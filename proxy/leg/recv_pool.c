@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "proxy/leg/recvs.h"
+#include "proxy/leg/recv_pool.h"
 
 #include <assert.h>
 
@@ -14,7 +14,7 @@
  * they came: the last first, because it is in the processor's cache. At every trim these go back to
  * their chunks as well.
  */
-struct recvs_chunk {
+struct recv_pool_chunk {
 	struct list link; /* in one of the pool's lists; in none while all are in use */
 	uint8_t *block;
 	struct list free;
@@ -24,7 +24,7 @@ struct recvs_chunk {
 
 /* Allocate records for all Receives there may ever be. They are untouched until used, and nothing
  * is allocated under load. */
-static int make_records(struct recvs *r, uint32_t nchunks, uint32_t each)
+static int make_records(struct recv_pool *r, uint32_t nchunks, uint32_t each)
 {
 	r->chunk_store = mem_zalloc(nchunks * sizeof(r->chunk_store[0]));
 	r->buf_store = mem_zalloc((size_t)nchunks * each * sizeof(r->buf_store[0]));
@@ -43,20 +43,20 @@ static int make_records(struct recvs *r, uint32_t nchunks, uint32_t each)
 	return 0;
 }
 
-static uint32_t per_chunk(const struct recvs *r)
+static uint32_t per_chunk(const struct recv_pool *r)
 {
 	return BUDGET_BLOCK / r->bytes;
 }
 
-int recvs_init(struct recvs *r, struct fabric *f, struct buf_arena *arena, size_t share,
-	       uint32_t bytes)
+int recv_pool_init(struct recv_pool *r, struct fabric *f, struct buf_arena *arena, size_t share,
+		   uint32_t bytes)
 {
 	uint32_t nchunks = share < BUDGET_BLOCK ? 1 : (uint32_t)(share / BUDGET_BLOCK);
 	int err = fabric_share_receives(f, bytes, r);
 
 	if (err < 0)
 		return err;
-	*r = (struct recvs){.fabric = f, .arena = arena, .bytes = bytes};
+	*r = (struct recv_pool){.fabric = f, .arena = arena, .bytes = bytes};
 	r->most = f->receives_most = nchunks * per_chunk(r);
 	list_init(&r->partial);
 	list_init(&r->whole);
@@ -67,13 +67,13 @@ int recvs_init(struct recvs *r, struct fabric *f, struct buf_arena *arena, size_
 	return err;
 }
 
-static void move_to(struct list *list, struct recvs_chunk *chunk)
+static void move_to(struct list *list, struct recv_pool_chunk *chunk)
 {
 	list_del(&chunk->link);
 	list_add_head(list, &chunk->link);
 }
 
-static void free_chunk(struct recvs *r, struct recvs_chunk *chunk)
+static void free_chunk(struct recv_pool *r, struct recv_pool_chunk *chunk)
 {
 	r->free_count -= chunk->free_count;
 	r->total -= chunk->free_count;
@@ -83,7 +83,7 @@ static void free_chunk(struct recvs *r, struct recvs_chunk *chunk)
 	chunk->block = NULL;
 }
 
-void recvs_fini(struct recvs *r)
+void recv_pool_fini(struct recv_pool *r)
 {
 	fabric_unshare_receives(r->fabric); /* all posted ones come back by that */
 	for (uint32_t i = 0; i < r->most / per_chunk(r); i++)
@@ -94,9 +94,9 @@ void recvs_fini(struct recvs *r)
 }
 
 /* @rb is already counted as free. */
-void recvs_put_in_chunk(struct recvs *r, struct leg_rbuf *rb)
+void recv_pool_put_in_chunk(struct recv_pool *r, struct leg_rbuf *rb)
 {
-	struct recvs_chunk *chunk = rb->chunk;
+	struct recv_pool_chunk *chunk = rb->chunk;
 
 	list_add_head(&chunk->free, &rb->link);
 	chunk->free_count++;
@@ -106,27 +106,27 @@ void recvs_put_in_chunk(struct recvs *r, struct leg_rbuf *rb)
 		move_to(&r->partial, chunk);
 }
 
-static void forget_recent(struct recvs *r)
+static void forget_recent(struct recv_pool *r)
 {
 	while (r->recent_count > 0)
-		recvs_put_in_chunk(r, r->recent[--r->recent_count]);
+		recv_pool_put_in_chunk(r, r->recent[--r->recent_count]);
 }
 
 /* There are records for the pool's share of the memory only, and sessions leave that share free. */
-static bool may_grow(const struct recvs *r)
+static bool may_grow(const struct recv_pool *r)
 {
 	return !list_is_empty(&r->unused) && buf_available(r->arena, BUF_CONN) >= BUDGET_BLOCK;
 }
 
-static void recvs_grow(struct recvs *r)
+static void recv_pool_grow(struct recv_pool *r)
 {
 	uint32_t n = per_chunk(r);
-	struct recvs_chunk *chunk;
+	struct recv_pool_chunk *chunk;
 	uint8_t *block = may_grow(r) ? buf_alloc(r->arena, BUDGET_BLOCK, BUF_CONN) : NULL;
 
 	if (!block)
 		return;
-	chunk = container_of(list_pop(&r->unused), struct recvs_chunk, link);
+	chunk = container_of(list_pop(&r->unused), struct recv_pool_chunk, link);
 	chunk->block = block;
 	chunk->free_count = 0;
 	r->total += n;
@@ -134,22 +134,22 @@ static void recvs_grow(struct recvs *r)
 	for (uint32_t i = 0; i < n; i++) {
 		chunk->bufs[i].data = chunk->block + (size_t)i * r->bytes;
 		chunk->bufs[i].chunk = chunk;
-		recvs_put_in_chunk(r, &chunk->bufs[i]);
+		recv_pool_put_in_chunk(r, &chunk->bufs[i]);
 	}
 }
 
-struct leg_rbuf *recvs_take_of_chunk(struct recvs *r)
+struct leg_rbuf *recv_pool_take_of_chunk(struct recv_pool *r)
 {
-	struct recvs_chunk *chunk;
+	struct recv_pool_chunk *chunk;
 	struct leg_rbuf *rb;
 
 	if (r->free_count == 0)
-		recvs_grow(r);
+		recv_pool_grow(r);
 	if (r->free_count == 0)
 		return NULL;
 	r->free_count--;
-	chunk = list_first(list_is_empty(&r->partial) ? &r->whole : &r->partial, struct recvs_chunk,
-			   link);
+	chunk = list_first(list_is_empty(&r->partial) ? &r->whole : &r->partial,
+			   struct recv_pool_chunk, link);
 	rb = container_of(list_pop(&chunk->free), struct leg_rbuf, link);
 	if (--chunk->free_count == 0)
 		list_del(&chunk->link);
@@ -159,38 +159,38 @@ struct leg_rbuf *recvs_take_of_chunk(struct recvs *r)
 }
 
 /* Receives that the pool could grow by. */
-static uint32_t room(const struct recvs *r)
+static uint32_t room(const struct recv_pool *r)
 {
 	return may_grow(r) ? r->most - r->total : 0;
 }
 
-static void post_wanted(struct recvs *r)
+static void post_wanted(struct recv_pool *r)
 {
 	uint32_t wanted = fabric_receives_wanted(r->fabric);
 	struct leg_rbuf *rb;
 
-	while (wanted-- > 0 && (rb = recvs_take(r))) {
+	while (wanted-- > 0 && (rb = recv_pool_take(r))) {
 		if (fabric_post_shared(r->fabric, rb->data, rb) < 0) {
-			recvs_put_free(r, rb);
+			recv_pool_put_free(r, rb);
 			return;
 		}
 		r->posted++;
 	}
 }
 
-void recvs_fill(struct recvs *r)
+void recv_pool_fill(struct recv_pool *r)
 {
 	post_wanted(r);
 	r->fabric->receives_left = r->free_count + room(r);
 }
 
-void recvs_arrived(struct recvs *r)
+void recv_pool_arrived(struct recv_pool *r)
 {
 	assert(r->posted > 0);
 	r->posted--;
 }
 
-bool recvs_tight_growing(const struct recvs *r)
+bool recv_pool_is_low_growing(const struct recv_pool *r)
 {
 	uint32_t more = room(r);
 
@@ -198,22 +198,22 @@ bool recvs_tight_growing(const struct recvs *r)
 }
 
 /* One free chunk stays; otherwise a load that comes and goes would take it again each time. */
-void recvs_trim(struct recvs *r)
+void recv_pool_trim(struct recv_pool *r)
 {
 	forget_recent(r);
 	while (!list_is_empty(&r->whole) && r->free_count >= 2 * per_chunk(r))
-		free_chunk(r, list_first(&r->whole, struct recvs_chunk, link));
+		free_chunk(r, list_first(&r->whole, struct recv_pool_chunk, link));
 }
 
 /* Receives that a busy turn has used up come back, or more are made, at its end. */
-bool recvs_are_out(const struct recvs *r)
+bool recv_pool_is_exhausted(const struct recv_pool *r)
 {
 	return r && r->posted + r->free_count == 0 && room(r) == 0;
 }
 
-bool recvs_are_scarce(const struct recvs *r)
+bool recv_pool_is_starving(const struct recv_pool *r)
 {
 	if (!r->fabric->shares_out)
-		return recvs_tight(r);
-	return r->fabric->recv_starving || recvs_are_out(r);
+		return recv_pool_is_low(r);
+	return r->fabric->recv_starving || recv_pool_is_exhausted(r);
 }
