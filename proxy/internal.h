@@ -145,9 +145,9 @@ struct proxy {
 	bool sweep;
 	/* Counters of routes that were removed and have no successor. */
 	struct proxy_counters gone;
-	struct list taps[TAP_KINDS]; /* operators that trace: trace_ring.h */
-	struct leg_trace leg_trace;  /* tracer of all legs' messages: TAP_MESSAGES */
-	unsigned server_changes;     /* value of proxy_config.changes->number at the last look */
+	struct list traces[TRACE_KINDS]; /* operators that trace: trace_ring.h */
+	struct leg_trace leg_trace;	 /* tracer of all legs' messages: TRACE_MESSAGES */
+	unsigned server_changes; /* value of proxy_config.changes->number at the last look */
 };
 
 /** session_touch - have session_pump() called for @s at the end of this turn. */

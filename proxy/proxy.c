@@ -193,8 +193,8 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 	p->log_next = p->drain_next = p->snapshot_next = &p->sessions;
 	list_init(&p->dirty);
 	list_init(&p->dead);
-	for (unsigned i = 0; i < TAP_KINDS; i++)
-		list_init(&p->taps[i]);
+	for (unsigned i = 0; i < TRACE_KINDS; i++)
+		list_init(&p->traces[i]);
 	if (buf_arena_init(&p->arena, cfg->memory_bytes) < 0) {
 		log_error("memory.reserve", "bytes=%zu", cfg->memory_bytes);
 		mem_free(p);

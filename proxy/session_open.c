@@ -200,7 +200,7 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	leg_init(&s->client, RPC_ACCEPTOR);
 	leg_init(&s->server, RPC_INITIATOR);
 	s->client.jobs = p->cfg.jobs;
-	s->client.tap = &p->leg_trace;
+	s->client.trace = &p->leg_trace;
 	s->client.group_copiers = &p->group_copiers;
 	s->client.copies = true;
 	s->client.gated = listener->handshakes[PROXY_CLIENT].inside.most > 0;

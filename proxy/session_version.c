@@ -36,7 +36,7 @@ int session_connect_server(struct session *s)
 	leg_set_quotas(&s->server, s->route->groups);
 	session_share_server(s);
 	s->server.jobs = p->cfg.jobs;
-	s->server.tap = &p->leg_trace;
+	s->server.trace = &p->leg_trace;
 	s->server.group_copiers = &p->group_copiers;
 	s->server.copies = true;
 	s->server.gated = rs->handshakes[PROXY_SERVER].inside.most > 0;

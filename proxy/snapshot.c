@@ -127,7 +127,7 @@ static void look_at_calls(const struct session *s, nsec_t now, struct snapshot *
 		l->calls[l->ncalls++] = (struct snapshot_call){.xid = t->in.xid,
 							       .is_reverse = t->reverse,
 							       .step = step_name(t->state),
-							       .age = now - t->at[TAP_ARRIVED],
+							       .age = now - t->at[TRACE_ARRIVED],
 							       .bytes = t->taken};
 	}
 	l->calls_left = s->ntxns - l->ncalls;
@@ -163,8 +163,8 @@ static bool treat(struct session *s, struct snapshot *l, nsec_t now)
 		break;
 	case LOOK_MEMORY:
 	case LOOK_COUNTERS:
-	case LOOK_TAP:
-	case LOOK_UNTAP:
+	case LOOK_TRACE:
+	case LOOK_UNTRACE:
 		break;
 	}
 	l->nsessions++;
@@ -223,11 +223,11 @@ bool proxy_snapshot(struct proxy *p, struct snapshot *l, nsec_t now)
 		return false;
 	case LOOK_COUNTERS:
 		return look_at_counters(p, l);
-	case LOOK_TAP:
-		trace_attach(p, l->tap);
+	case LOOK_TRACE:
+		trace_attach(p, l->ring);
 		return false;
-	case LOOK_UNTAP:
-		trace_detach(p, l->tap);
+	case LOOK_UNTRACE:
+		trace_detach(p, l->ring);
 		return false;
 	case LOOK_SESSIONS:
 	case LOOK_CALLS:

@@ -20,9 +20,9 @@ enum snapshot_kind {
 	LOOK_CALLS,    /* the session with number .id, and its calls in flight */
 	/* Sessions that fit .want end between two RPCs; whole clients choose their servers again. */
 	LOOK_DRAIN,
-	LOOK_KILL,  /* sessions that fit .want end at once */
-	LOOK_TAP,   /* start the tracer .tap: trace_ring.h */
-	LOOK_UNTAP, /* stop the tracer .tap */
+	LOOK_KILL,    /* sessions that fit .want end at once */
+	LOOK_TRACE,   /* start the tracer .ring: trace_ring.h */
+	LOOK_UNTRACE, /* stop the tracer .ring */
 };
 
 /** struct snapshot_want - which sessions; empty fields do not matter. */
@@ -90,8 +90,9 @@ struct snapshot {
 	enum snapshot_kind kind;
 	struct snapshot_want want;
 	uint64_t after;
-	nsec_t patience;	/* LOOK_DRAIN: how long calls in flight may take, ns */
-	struct trace_ring *tap; /* owned by the worker from LOOK_TAP until LOOK_UNTAP is answered */
+	nsec_t patience; /* LOOK_DRAIN: how long calls in flight may take, ns */
+	struct trace_ring
+		*ring; /* owned by the worker from LOOK_TRACE until LOOK_UNTRACE is answered */
 
 	struct look_memory memory;
 	struct proxy_counters

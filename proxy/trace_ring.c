@@ -12,15 +12,15 @@ void trace_attach(struct proxy *p, struct trace_ring *t)
 {
 	if (!list_is_empty(&t->link))
 		return;
-	list_add_tail(&p->taps[t->kind], &t->link);
-	if (t->kind == TAP_MESSAGES)
+	list_add_tail(&p->traces[t->kind], &t->link);
+	if (t->kind == TRACE_MESSAGES)
 		p->leg_trace.see = trace_message;
 }
 
 void trace_detach(struct proxy *p, struct trace_ring *t)
 {
 	list_del(&t->link);
-	if (list_is_empty(&p->taps[TAP_MESSAGES]))
+	if (list_is_empty(&p->traces[TRACE_MESSAGES]))
 		p->leg_trace.see = NULL;
 }
 
@@ -31,7 +31,7 @@ static void describe(const struct txn *t, struct trace_rpc *r)
 	memset(r, 0, sizeof(*r));
 	r->session = s->id;
 	memcpy(r->at, t->at, sizeof(r->at));
-	r->at[TAP_ENDED] = s->proxy->now;
+	r->at[TRACE_ENDED] = s->proxy->now;
 	r->outcome = t->outcome;
 	r->error = t->error;
 	r->kind = t->kind;
@@ -48,7 +48,7 @@ static void describe(const struct txn *t, struct trace_rpc *r)
 	r->call_bytes = txn_call_body_len(t);
 	for (unsigned i = 0; i < t->in.nreads; i++)
 		r->call_bytes += t->in.reads[i].length;
-	if (t->at[TAP_FENCED]) {
+	if (t->at[TRACE_FENCED]) {
 		r->reply_bytes = t->reply_body.len;
 		for (unsigned i = 0; i < t->in.nwrites; i++)
 			r->reply_bytes += t->writes[i].len;
@@ -60,7 +60,7 @@ static void describe(const struct txn *t, struct trace_rpc *r)
 static bool is_wanted(const struct session *s, const struct trace_rpc *r,
 		      const struct trace_want *want)
 {
-	if (r->at[TAP_ENDED] - r->at[TAP_ARRIVED] < want->slow)
+	if (r->at[TRACE_ENDED] - r->at[TRACE_ARRIVED] < want->slow)
 		return false;
 	if (want->has_program && (!r->has_header || r->program != want->program))
 		return false;
@@ -81,12 +81,12 @@ void trace_rpc(const struct txn *t)
 
 	describe(t, &r);
 	piece = view_of(&r, sizeof(r));
-	list_for_each_safe(it, tmp, &p->taps[TAP_RPCS])
+	list_for_each_safe(it, tmp, &p->traces[TRACE_RPCS])
 	{
-		struct trace_ring *tap = container_of(it, struct trace_ring, link);
+		struct trace_ring *trace = container_of(it, struct trace_ring, link);
 
-		if (is_wanted(t->s, &r, &tap->want))
-			(void)ring_put(&tap->ring, &piece, 1);
+		if (is_wanted(t->s, &r, &trace->want))
+			(void)ring_put(&trace->ring, &piece, 1);
 	}
 }
 
@@ -106,16 +106,16 @@ void trace_message(struct leg *leg, bool is_sent, const struct fabric_sge *sge, 
 	snprintf(m.route, sizeof(m.route), "%s", s->route->route->name);
 	pieces[0] = view_of(&m, sizeof(m));
 	for (unsigned i = 0; i < n; i++) {
-		size_t left = m.len < TAP_OCTETS ? TAP_OCTETS - m.len : 0;
+		size_t left = m.len < TRACE_OCTETS ? TRACE_OCTETS - m.len : 0;
 
 		pieces[1 + i] = view_of(sge[i].addr, sge[i].len < left ? sge[i].len : left);
 		m.len += sge[i].len;
 	}
-	list_for_each_safe(it, tmp, &s->proxy->taps[TAP_MESSAGES])
+	list_for_each_safe(it, tmp, &s->proxy->traces[TRACE_MESSAGES])
 	{
-		struct trace_ring *tap = container_of(it, struct trace_ring, link);
+		struct trace_ring *trace = container_of(it, struct trace_ring, link);
 
-		if (session_fits(s, &tap->want.sessions))
-			(void)ring_put(&tap->ring, pieces, 1 + n);
+		if (session_fits(s, &trace->want.sessions))
+			(void)ring_put(&trace->ring, pieces, 1 + n);
 	}
 }

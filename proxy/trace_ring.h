@@ -12,12 +12,12 @@
  * The worker copies what is wanted into a ring, and another thread takes it from there. While
  * nothing is traced an RPC costs one look at an empty list.
  */
-enum trace_kind { TAP_RPCS, TAP_MESSAGES, TAP_KINDS };
+enum trace_kind { TRACE_RPCS, TRACE_MESSAGES, TRACE_KINDS };
 
 /** struct trace_want - what to trace; zero in each field that does not matter. */
 struct trace_want {
 	struct snapshot_want sessions;
-	/* TAP_RPCS */
+	/* TRACE_RPCS */
 	nsec_t slow; /* least time that the RPC took, ns */
 	bool has_program, has_version, has_procedure, has_kind;
 	uint32_t program, version, procedure;
@@ -33,33 +33,33 @@ struct trace_ring {
 };
 
 enum trace_outcome {
-	TAP_CUT, /* the session ended before the RPC */
-	TAP_REPLIED,
-	TAP_FAILED, /* an error was reported to the requester */
-	TAP_LET_GO, /* the call was abandoned without an answer */
+	TRACE_CUT, /* the session ended before the RPC */
+	TRACE_REPLIED,
+	TRACE_FAILED, /* an error was reported to the requester */
+	TRACE_LET_GO, /* the call was abandoned without an answer */
 };
 
 /** Points in the life of an RPC; each step of the documented timeline ends at one of them. */
 enum trace_mark {
-	TAP_ARRIVED,
-	TAP_ADMITTED, /* the RPC has its memory: RDMA Reads of what the requester exposed begin */
-	TAP_CALLED,   /* the call for the responder was formed */
-	TAP_SENT,     /* the call was sent to the responder */
-	TAP_ANSWERED,
-	TAP_FENCED,   /* all exposures of the RPC are withdrawn */
-	TAP_RETURNED, /* Writes to the requester's chunks are posted */
-	TAP_ENDED,
-	TAP_MARKS
+	TRACE_ARRIVED,
+	TRACE_ADMITTED, /* the RPC has its memory: RDMA Reads of what the requester exposed begin */
+	TRACE_CALLED,	/* the call for the responder was formed */
+	TRACE_SENT,	/* the call was sent to the responder */
+	TRACE_ANSWERED,
+	TRACE_FENCED,	/* all exposures of the RPC are withdrawn */
+	TRACE_RETURNED, /* Writes to the requester's chunks are posted */
+	TRACE_ENDED,
+	TRACE_MARKS
 };
 
 /** struct trace_rpc - one finished RPC. */
 struct trace_rpc {
 	uint64_t session;
-	nsec_t at[TAP_MARKS]; /* times of the relay's turns, ns; 0: not reached */
+	nsec_t at[TRACE_MARKS]; /* times of the relay's turns, ns; 0: not reached */
 	uint64_t call_bytes, reply_bytes;
 	enum trace_outcome outcome;
 	enum latency_kind kind;
-	enum rpc_error_code error; /* TAP_FAILED */
+	enum rpc_error_code error; /* TRACE_FAILED */
 	uint32_t xid;
 	uint32_t program, version, procedure; /* valid with .has_header */
 	uint32_t reads, writes;		      /* Read and Write chunks of the call */
@@ -69,9 +69,9 @@ struct trace_rpc {
 };
 
 /* Octets of a message that are copied at most. */
-enum { TAP_OCTETS = 96 << 10 };
+enum { TRACE_OCTETS = 96 << 10 };
 
-/** struct trace_message - a message sent or received; its octets follow, TAP_OCTETS at most. */
+/** struct trace_message - a message sent or received; its octets follow, TRACE_OCTETS at most. */
 struct trace_message {
 	uint64_t session;
 	nsec_t at;

@@ -63,7 +63,7 @@ void txn_release(struct txn *t)
 	struct session *s = t->s;
 	struct session_queue *q = session_queue(s, t->reverse);
 
-	if (!list_is_empty(&s->proxy->taps[TAP_RPCS]))
+	if (!list_is_empty(&s->proxy->traces[TRACE_RPCS]))
 		trace_rpc(t);
 	txn_unhash(t);
 	txn_uncount_handles(t);
@@ -113,7 +113,7 @@ void txn_fail_with(struct txn *t, const struct rpc_error *e)
 		  e->a, e->b);
 	t->s->route->count.errors_to_requester++;
 	t->s->route->count.errors_to[session_side(t->req)][e->code]++;
-	t->outcome = TAP_FAILED;
+	t->outcome = TRACE_FAILED;
 	t->error = e->code;
 	leg_report(t->req, t->in.xid, RPC_CALL, e);
 	give_up(t);
@@ -136,7 +136,7 @@ bool txn_let_go(struct txn *t)
 	else if (sent)
 		leg_give_up(t->rsp);
 	leg_unanswered(t->req);
-	t->outcome = TAP_LET_GO;
+	t->outcome = TRACE_LET_GO;
 	give_up(t);
 	return true;
 }
@@ -155,7 +155,7 @@ void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out 
 	memset(t, 0, offsetof(struct txn, pieces));
 	t->s = s;
 	t->reverse = out->reverse;
-	t->at[TAP_ARRIVED] = s->proxy->now;
+	t->at[TRACE_ARRIVED] = s->proxy->now;
 	t->req = req;
 	t->rsp = req == &s->client ? &s->server : &s->client;
 	t->call_held = out->held;

@@ -93,9 +93,9 @@ struct txn {
 	struct leg *req, *rsp;
 	struct leg_held call_held, reply_held;
 	struct leg_tx call_tx, reply_tx;
-	/* Times of its steps, 0: not reached. TAP_ARRIVED: its call came, or got a transaction
+	/* Times of its steps, 0: not reached. TRACE_ARRIVED: its call came, or got a transaction
 	 * block. */
-	nsec_t at[TAP_MARKS];
+	nsec_t at[TRACE_MARKS];
 	enum trace_outcome outcome;
 	enum rpc_error_code error;	  /* error reported to the requester */
 	bool call_pending, reply_pending; /* the message is with its leg: sent and not given back */

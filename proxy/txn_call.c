@@ -61,7 +61,7 @@ static void count_call(struct session *s, struct txn *t)
 static void begin_now(struct txn *t)
 {
 	t->state = TXN_PULL;
-	t->at[TAP_ADMITTED] = t->s->proxy->now;
+	t->at[TRACE_ADMITTED] = t->s->proxy->now;
 	if (txn_ops_begin(t) && t->ops == 0)
 		txn_send_call(t);
 }
@@ -195,7 +195,7 @@ void txn_blanked(struct txn *t)
 		return;
 	}
 	t->busy_since = 0;
-	t->at[TAP_CALLED] = t->s->proxy->now;
+	t->at[TRACE_CALLED] = t->s->proxy->now;
 	t->call_tx.tx.msg = &t->out;
 	t->call_tx.tx.reverse = t->reverse;
 	t->call_pending = true;

@@ -50,7 +50,7 @@ void txn_return(struct txn *t)
 {
 	/* Writes are placed before a later Send arrives, so the reply need not wait for them. */
 	t->state = TXN_REPLY;
-	t->at[TAP_RETURNED] = t->s->proxy->now;
+	t->at[TRACE_RETURNED] = t->s->proxy->now;
 	t->reply_tx.tx.msg = &t->out;
 	t->reply_tx.tx.reverse = t->reverse;
 	t->reply_tx.tx.cover = RPC_COVER_WAIT;
@@ -122,7 +122,7 @@ void txn_send_reply(struct txn *t)
 	struct rpc_error e;
 	struct rpchdr hdr;
 
-	t->at[TAP_FENCED] = t->s->proxy->now;
+	t->at[TRACE_FENCED] = t->s->proxy->now;
 	if (txn_check_results(t) < 0) {
 		session_breach(t->s, "a reply with more than was written");
 		return;
@@ -179,8 +179,8 @@ void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
 		return;
 	}
 	t->replied = true;
-	t->at[TAP_ANSWERED] = s->proxy->now;
-	session_answered(s, rsp, t->at[TAP_ANSWERED] - t->at[TAP_CALLED]);
+	t->at[TRACE_ANSWERED] = s->proxy->now;
+	session_answered(s, rsp, t->at[TRACE_ANSWERED] - t->at[TRACE_CALLED]);
 	txn_proved(t);
 	timer_disarm(&s->proxy->timers, &t->late);
 	t->reply_held = out->held;

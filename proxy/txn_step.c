@@ -57,7 +57,7 @@ static void step_call_sent(struct txn *t, int status)
 		return;
 	}
 	t->state = TXN_WAIT;
-	t->at[TAP_SENT] = t->s->proxy->now;
+	t->at[TRACE_SENT] = t->s->proxy->now;
 	step_count_joined(t);
 	txn_keep_stream(t);
 	if (t->replied && t->s->state == SESSION_OPEN)
@@ -68,11 +68,11 @@ static void step_call_sent(struct txn *t, int status)
 static void step_measure(const struct txn *t)
 {
 	struct latency *l = t->s->route->count.latency[t->kind];
-	nsec_t called = t->at[TAP_CALLED], answered = t->at[TAP_ANSWERED];
+	nsec_t called = t->at[TRACE_CALLED], answered = t->at[TRACE_ANSWERED];
 
 	if (answered < called)
 		return;
-	latency_add(&l[LATENCY_CALL], called - t->at[TAP_ARRIVED]);
+	latency_add(&l[LATENCY_CALL], called - t->at[TRACE_ARRIVED]);
 	latency_add(&l[LATENCY_RESPONDER], answered - called);
 	latency_add(&l[LATENCY_REPLY], t->s->proxy->now - answered);
 }
@@ -96,7 +96,7 @@ void txn_sent(struct txn *t, const struct leg_tx *tx)
 		/* draft-07 7.4: a reply that cannot be sent MUST close the connection. */
 		session_close(t->s, status, "a reply could not be expressed");
 	if (status >= 0 && t->state == TXN_REPLY) {
-		t->outcome = TAP_REPLIED;
+		t->outcome = TRACE_REPLIED;
 		step_measure(t);
 	}
 	txn_finish_if_idle(t);

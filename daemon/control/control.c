@@ -382,7 +382,7 @@ static void yield(struct caller *c)
 }
 
 /* All workers have the trace. */
-static void on_tapped(void *arg)
+static void on_traced(void *arg)
 {
 	struct caller *c = arg;
 
@@ -404,7 +404,7 @@ static bool find_kind(const char *words, enum latency_kind *kind)
 	return false;
 }
 
-static bool fill_tap_want(struct caller *c, struct trace_want *want)
+static bool fill_trace_want(struct caller *c, struct trace_want *want)
 {
 	const struct control_request *r = &c->request;
 
@@ -433,16 +433,16 @@ static void begin_trace(struct caller *c, enum trace_kind kind)
 		fail(c, "this connection has a trace or a capture already");
 		return;
 	}
-	if (!fill_tap_want(c, &want))
+	if (!fill_trace_want(c, &want))
 		return;
-	c->tracer = tracer_begin(&control_of(c)->tracers, kind, &want, on_tapped, c);
+	c->tracer = tracer_begin(&control_of(c)->tracers, kind, &want, on_traced, c);
 	if (!c->tracer) {
 		fail(c, "too many traces and captures, or there is no memory");
 		return;
 	}
 	visitor_hold(&c->v);
 	c->trace_kind = kind;
-	log_info("control", "do=%s route=%s session=%llu", kind == TAP_RPCS ? "trace" : "capture",
+	log_info("control", "do=%s route=%s session=%llu", kind == TRACE_RPCS ? "trace" : "capture",
 		 *c->request.route ? c->request.route : "-",
 		 (unsigned long long)c->request.session);
 }
@@ -464,7 +464,7 @@ static void say_record(struct caller *c, const struct tell_clock *clock, const v
 	struct trace_message m;
 	struct trace_rpc r;
 
-	if (c->trace_kind == TAP_RPCS) {
+	if (c->trace_kind == TRACE_RPCS) {
 		memcpy(&r, record, sizeof(r));
 		say(c, "rpc", tell_rpc(clock, &r));
 		return;
@@ -483,7 +483,7 @@ static void say_more(struct caller *c)
 	unsigned n = 0;
 	char *record;
 
-	_Static_assert(RECORD_BYTES >= TAP_OCTETS + sizeof(struct trace_message), "each fits");
+	_Static_assert(RECORD_BYTES >= TRACE_OCTETS + sizeof(struct trace_message), "each fits");
 	if (!c->tracer) {
 		fail(c, "trace or capture comes first");
 		return;
@@ -541,10 +541,10 @@ static void obey(struct caller *c)
 		yield(c);
 		break;
 	case CONTROL_TRACE:
-		begin_trace(c, TAP_RPCS);
+		begin_trace(c, TRACE_RPCS);
 		break;
 	case CONTROL_CAPTURE:
-		begin_trace(c, TAP_MESSAGES);
+		begin_trace(c, TRACE_MESSAGES);
 		break;
 	case CONTROL_MORE:
 		say_more(c);

@@ -9,16 +9,16 @@
 #include "daemon/control/put.h"
 
 /* Steps of an RPC. The step indexed by a mark ends at that mark. */
-static const char *const steps[TAP_MARKS] = {
-	[TAP_ADMITTED] = "waiting_ns", [TAP_CALLED] = "pull_ns",  [TAP_SENT] = "call_ns",
-	[TAP_ANSWERED] = "wait_ns",    [TAP_FENCED] = "fence_ns", [TAP_RETURNED] = "push_ns",
-	[TAP_ENDED] = "reply_ns",
+static const char *const steps[TRACE_MARKS] = {
+	[TRACE_ADMITTED] = "waiting_ns", [TRACE_CALLED] = "pull_ns",  [TRACE_SENT] = "call_ns",
+	[TRACE_ANSWERED] = "wait_ns",	 [TRACE_FENCED] = "fence_ns", [TRACE_RETURNED] = "push_ns",
+	[TRACE_ENDED] = "reply_ns",
 };
 
-static const char *const outcomes[] = {[TAP_CUT] = "cut",
-				       [TAP_REPLIED] = "replied",
-				       [TAP_FAILED] = "failed",
-				       [TAP_LET_GO] = "let go"};
+static const char *const outcomes[] = {[TRACE_CUT] = "cut",
+				       [TRACE_REPLIED] = "replied",
+				       [TRACE_FAILED] = "failed",
+				       [TRACE_LET_GO] = "let go"};
 
 static void put_time(struct json_object *o, const struct tell_clock *c, nsec_t at)
 {
@@ -29,14 +29,14 @@ static void put_time(struct json_object *o, const struct tell_clock *c, nsec_t a
  * completed. */
 static void put_steps(struct json_object *o, const struct trace_rpc *r)
 {
-	nsec_t from = r->at[TAP_ARRIVED];
+	nsec_t from = r->at[TRACE_ARRIVED];
 
-	for (unsigned i = TAP_ADMITTED; i < TAP_MARKS; i++) {
-		bool is_last = i == TAP_ENDED || !r->at[i];
-		nsec_t to = is_last ? r->at[TAP_ENDED] : r->at[i];
+	for (unsigned i = TRACE_ADMITTED; i < TRACE_MARKS; i++) {
+		bool is_last = i == TRACE_ENDED || !r->at[i];
+		nsec_t to = is_last ? r->at[TRACE_ENDED] : r->at[i];
 
-		if (i == TAP_SENT && r->at[TAP_ANSWERED] && r->at[TAP_ANSWERED] < to)
-			to = r->at[TAP_ANSWERED];
+		if (i == TRACE_SENT && r->at[TRACE_ANSWERED] && r->at[TRACE_ANSWERED] < to)
+			to = r->at[TRACE_ANSWERED];
 		if (to < from)
 			to = from;
 		put_number(o, steps[i], to - from);
@@ -64,7 +64,7 @@ struct json_object *tell_rpc(const struct tell_clock *c, const struct trace_rpc 
 	struct json_object *o = json_object_new_object();
 	char xid[16];
 
-	put_time(o, c, r->at[TAP_ARRIVED]);
+	put_time(o, c, r->at[TRACE_ARRIVED]);
 	put_number(o, "session", r->session);
 	put_text(o, "route", r->route);
 	put_text(o, "client_host", r->client);
@@ -77,9 +77,9 @@ struct json_object *tell_rpc(const struct tell_clock *c, const struct trace_rpc 
 	put_number(o, "read_chunks", r->reads);
 	put_number(o, "write_chunks", r->writes);
 	put_text(o, "outcome", outcomes[r->outcome]);
-	if (r->outcome == TAP_FAILED)
+	if (r->outcome == TRACE_FAILED)
 		put_text(o, "error", rpc_error_name(r->error));
-	put_number(o, "total_ns", r->at[TAP_ENDED] - r->at[TAP_ARRIVED]);
+	put_number(o, "total_ns", r->at[TRACE_ENDED] - r->at[TRACE_ARRIVED]);
 	put_steps(o, r);
 	return o;
 }

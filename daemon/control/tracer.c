@@ -14,7 +14,7 @@
 
 /* Enough for a tenth of a second, the time between two reads: of RPCs at a worker's highest rate,
  * and of messages at some 80 MB/s inline. */
-static const size_t ring_bytes[TAP_KINDS] = {[TAP_RPCS] = 4 << 20, [TAP_MESSAGES] = 8 << 20};
+static const size_t ring_bytes[TRACE_KINDS] = {[TRACE_RPCS] = 4 << 20, [TRACE_MESSAGES] = 8 << 20};
 
 struct tracer {
 	struct list link;
@@ -25,7 +25,7 @@ struct tracer {
 	void (*ready)(void *arg);
 	void *arg;
 	unsigned turn; /* the worker whose ring is read first */
-	struct trace_ring taps[];
+	struct trace_ring rings[];
 };
 
 void tracers_init(struct tracers *all, struct worker_queries *worker_queries, unsigned nworkers)
@@ -37,7 +37,7 @@ void tracers_init(struct tracers *all, struct worker_queries *worker_queries, un
 static void free_tracer(struct tracer *t)
 {
 	for (unsigned i = 0; i < t->all->nworkers; i++)
-		ring_fini(&t->taps[i].ring);
+		ring_fini(&t->rings[i].ring);
 	list_del(&t->link);
 	t->all->n--;
 	mem_free(t);
@@ -50,8 +50,8 @@ void tracers_fini(struct tracers *all)
 
 static void ask(struct tracer *t)
 {
-	t->q.look.kind = t->is_leaving ? LOOK_UNTAP : LOOK_TAP;
-	t->q.look.tap = &t->taps[t->worker];
+	t->q.look.kind = t->is_leaving ? LOOK_UNTRACE : LOOK_TRACE;
+	t->q.look.ring = &t->rings[t->worker];
 	worker_query_begin(t->all->worker_queries, &t->q, t->worker);
 }
 
@@ -65,7 +65,7 @@ static void leave(struct tracer *t)
 static void on_answer(struct worker_query *q)
 {
 	struct tracer *t = container_of(q, struct tracer, q);
-	bool was_leaving = q->look.kind == LOOK_UNTAP;
+	bool was_leaving = q->look.kind == LOOK_UNTRACE;
 
 	if (t->is_leaving && !was_leaving) {
 		leave(t);
@@ -85,9 +85,9 @@ struct tracer *tracer_begin(struct tracers *all, enum trace_kind kind,
 	struct tracer *t;
 	int err = 0;
 
-	if (all->n == TAPPINGS)
+	if (all->n == TRACERS_MAX)
 		return NULL;
-	t = mem_zalloc(sizeof(*t) + all->nworkers * sizeof(t->taps[0]));
+	t = mem_zalloc(sizeof(*t) + all->nworkers * sizeof(t->rings[0]));
 	if (!t)
 		return NULL;
 	t->all = all;
@@ -98,10 +98,10 @@ struct tracer *tracer_begin(struct tracers *all, enum trace_kind kind,
 	list_add_tail(&all->all, &t->link);
 	all->n++;
 	for (unsigned i = 0; i < all->nworkers && !err; i++) {
-		t->taps[i].kind = kind;
-		t->taps[i].want = *want;
-		list_init(&t->taps[i].link);
-		err = ring_init(&t->taps[i].ring, ring_bytes[kind]);
+		t->rings[i].kind = kind;
+		t->rings[i].want = *want;
+		list_init(&t->rings[i].link);
+		err = ring_init(&t->rings[i].ring, ring_bytes[kind]);
 	}
 	if (err) {
 		free_tracer(t);
@@ -114,7 +114,7 @@ struct tracer *tracer_begin(struct tracers *all, enum trace_kind kind,
 size_t tracer_take(struct tracer *t, void *to, size_t size)
 {
 	for (unsigned i = 0; i < t->all->nworkers; i++) {
-		struct ring *r = &t->taps[t->turn].ring;
+		struct ring *r = &t->rings[t->turn].ring;
 		size_t len = ring_next(r);
 
 		t->turn = (t->turn + 1) % t->all->nworkers;
@@ -129,7 +129,7 @@ uint64_t tracer_lost(struct tracer *t)
 	uint64_t lost = 0;
 
 	for (unsigned i = 0; i < t->all->nworkers; i++)
-		lost += ring_lost(&t->taps[i].ring);
+		lost += ring_lost(&t->rings[i].ring);
 	return lost;
 }
 

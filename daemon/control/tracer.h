@@ -12,7 +12,7 @@
  * fixed size in each worker. If the client does not read fast enough, records are lost; a full ring
  * costs nothing more.
  */
-enum { TAPPINGS = 2 /* limit of traces at a time */ };
+enum { TRACERS_MAX = 2 /* limit of traces at a time */ };
 
 struct tracer;
 

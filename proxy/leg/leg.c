@@ -38,7 +38,7 @@ void leg_init(struct leg *leg, enum rpc_role role)
 
 	memset(leg, 0, sizeof(*leg));
 	leg->role = role;
-	leg->tap = &nobody;
+	leg->trace = &nobody;
 	leg->deadline = NSEC_NEVER;
 	list_init(&leg->rxq);
 	list_init(&leg->group);

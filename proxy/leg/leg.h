@@ -204,9 +204,9 @@ struct leg {
 	/* Threads that compute host authentication, borrowed; set after leg_init(); NULL: the
 	 * worker computes. */
 	struct jobs_port *jobs;
-	const struct leg_trace *tap; /* borrowed; set after leg_init() by users that trace */
-	struct recv_pool *recvs;     /* the shared Receives, or NULL: the leg has its own */
-	struct leg_rbuf *rbufs;	     /* the leg's own Receives; their octets are arena blocks */
+	const struct leg_trace *trace; /* borrowed; set after leg_init() by users that trace */
+	struct recv_pool *recvs;       /* the shared Receives, or NULL: the leg has its own */
+	struct leg_rbuf *rbufs;	       /* the leg's own Receives; their octets are arena blocks */
 	uint8_t **bulks; /* second pieces of its own Receives, arena blocks; NULL: none */
 	/* Receives of the leg: posted, or, if shared, promised to the peer */
 	uint32_t nrbufs;

@@ -349,7 +349,7 @@ static __attribute__((noinline, cold)) void take_seen(struct leg *leg, struct le
 	uint32_t here = rb->len < inline_bytes ? rb->len : inline_bytes;
 	const struct fabric_sge pieces[] = {{rb->data, here}, {leg_bulk(leg, rb), rb->len - here}};
 
-	leg->tap->see(leg, false, pieces, rb->len > here ? 2 : 1);
+	leg->trace->see(leg, false, pieces, rb->len > here ? 2 : 1);
 	take_message(leg, rb, out);
 }
 
@@ -372,7 +372,7 @@ void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 	}
 	rb->len = ev->len;
 	rb->invalidated = ev->invalidated;
-	if (leg->tap->see)
+	if (leg->trace->see)
 		take_seen(leg, rb, out);
 	else
 		take_message(leg, rb, out);

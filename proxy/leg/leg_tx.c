@@ -36,14 +36,14 @@ static __attribute__((noinline, cold)) int post_seen(struct leg *leg, struct leg
 						     struct fabric_sge *sge, unsigned nsge,
 						     uint32_t inv_handle)
 {
-	leg->tap->see(leg, true, sge, nsge);
+	leg->trace->see(leg, true, sge, nsge);
 	return post_send(leg, slot, sge, nsge, inv_handle);
 }
 
 int leg_post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge, unsigned nsge,
 		  uint32_t inv_handle)
 {
-	if (leg->tap->see)
+	if (leg->trace->see)
 		return post_seen(leg, slot, sge, nsge, inv_handle);
 	return post_send(leg, slot, sge, nsge, inv_handle);
 }

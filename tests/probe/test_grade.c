@@ -265,7 +265,7 @@ static void arrive(struct listener *l, const struct sent *s)
 	const struct wire_msg m = {.octets = view_of(s->octets, s->len)};
 
 	l->granted += 3;
-	grade_tap(l, &m);
+	grade_observe(l, &m);
 }
 
 static void talk(struct listener *l, unsigned version)

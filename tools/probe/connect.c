@@ -16,7 +16,7 @@ enum verdict run_connect(struct run *r, struct view pdata)
 	r->reply_chunk = NULL;
 	r->keep_credit = false;
 	watch_begin(r);
-	r->w.tap = watch_tap;
+	r->w.observe = watch_observe;
 	r->w.trace_arg = r;
 	err = wire_connect(&r->w, &r->o->addr, pdata, run_deadline(r));
 	return err < 0 ? failed(r, "cannot connect: %s", r->w.why) : PASS;

@@ -158,7 +158,7 @@ static void trace_error(struct listener *l, const struct wire_msg *m)
 		grade_breach(l, GRADE_REPORTS, "error %u about xid 0x%08x", code, xid);
 }
 
-void grade_tap(void *arg, const struct wire_msg *m)
+void grade_observe(void *arg, const struct wire_msg *m)
 {
 	struct listener *l = arg;
 	uint32_t version = word(m, 1);

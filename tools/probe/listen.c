@@ -4,7 +4,7 @@
  *
  * The listener serves the messages of a connection one after the other. It pauses before the first
  * answer, and shortly before each of the next: a client that does not wait for a version or for
- * credits shows it then. grade_tap() judges messages on arrival; this file only answers them.
+ * credits shows it then. grade_observe() judges messages on arrival; this file only answers them.
  *
  *   version not spoken    ERR_VERS, once; the next message should fit
  *   v2 CONNPROP           our properties in answer to the first, with an unknown one
@@ -383,7 +383,7 @@ static void serve_connection(struct listener *l, nsec_t end)
 
 	reset(l);
 	run_pdata(pdata, true);
-	l->w.tap = grade_tap;
+	l->w.observe = grade_observe;
 	l->w.trace_arg = l;
 	if (wire_accept(&l->w, view_of(pdata, sizeof(pdata)), probe_now(l->env) + l->o->timeout) <
 	    0)

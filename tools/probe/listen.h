@@ -190,8 +190,8 @@ void grade_breach(struct listener *l, enum grade g, const char *fmt, ...)
 /** listener_version_of - version of @in, a first message, if it is spoken; 0: none. */
 unsigned listener_version_of(const struct listener *l, struct view in);
 
-/** grade_tap - judge a message on arrival; for wire.tap. */
-void grade_tap(void *arg, const struct wire_msg *m);
+/** grade_observe - judge a message on arrival; for wire.observe. */
+void grade_observe(void *arg, const struct wire_msg *m);
 
 /** grade_auth - judge a version 2 message that parsed, in respect of host authentication. */
 void grade_auth(struct listener *l, const struct v2_hdr *h);

@@ -294,7 +294,7 @@ enum verdict fence(struct run *r);
 /** watch_begin - begin flow control on a fresh connection. */
 void watch_begin(struct run *r);
 
-/** watch_tap - function for wire.tap. */
-void watch_tap(void *arg, const struct wire_msg *m);
+/** watch_observe - function for wire.observe. */
+void watch_observe(void *arg, const struct wire_msg *m);
 
 #endif

@@ -78,7 +78,7 @@ static void watch_v2(struct run *r, const struct wire_msg *m)
 		breach(r, BREACH_XDR, msg_words(r, m->octets));
 }
 
-void watch_tap(void *arg, const struct wire_msg *m)
+void watch_observe(void *arg, const struct wire_msg *m)
 {
 	struct run *r = arg;
 	const uint8_t *d = m->octets.data;

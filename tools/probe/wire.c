@@ -101,8 +101,8 @@ static void on_recv(struct wire *w, const struct fabric_event *ev)
 		.at = probe_now(w->env),
 	};
 	w->count++;
-	if (w->tap)
-		w->tap(w->trace_arg, m);
+	if (w->observe)
+		w->observe(w->trace_arg, m);
 }
 
 static void on_disconnected(struct wire *w, const struct fabric_event *ev)
@@ -260,7 +260,7 @@ void wire_close(struct wire *w)
 		return;
 	if (w->state == WIRE_OPEN) {
 		/* Messages that arrive now have no reader, and need not fit into the queue. */
-		w->tap = NULL;
+		w->observe = NULL;
 		fabric_disconnect(w->conn);
 		wire_turn(w);
 		while (w->state == WIRE_OPEN && probe_now(w->env) < deadline) {

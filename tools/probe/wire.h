@@ -52,7 +52,7 @@ struct wire {
 	int op_status;
 
 	/* Called on arrival, before the message can be awaited. */
-	void (*tap)(void *arg, const struct wire_msg *m);
+	void (*observe)(void *arg, const struct wire_msg *m);
 	void *trace_arg;
 
 	struct fabric_conn *offered; /* acceptor: a connection that waits for wire_accept() */

@@ -54,7 +54,7 @@ static void fill(struct wire *w, const uint8_t *data, size_t size, uint8_t *owne
 		if (len > 0)
 			memcpy(owned[w->count], data, len);
 		w->queue[w->count] = (struct wire_msg){.octets = view_of(owned[w->count], len)};
-		w->tap(w->trace_arg, &w->queue[w->count]);
+		w->observe(w->trace_arg, &w->queue[w->count]);
 		w->count++;
 		data += len;
 		size -= len;
@@ -68,7 +68,8 @@ static void expect(uint8_t who, const uint8_t *data, size_t size, uint8_t *owned
 	static struct facts facts;
 
 	r = (struct run){.o = &options, .env = &env, .assembly = assembly, .facts = &facts};
-	r.w = (struct wire){.env = &env, .state = WIRE_ENDED, .tap = watch_tap, .trace_arg = &r};
+	r.w = (struct wire){
+		.env = &env, .state = WIRE_ENDED, .observe = watch_observe, .trace_arg = &r};
 	watch_begin(&r);
 	r.version = who & 1 ? 2 : who & 16 ? RUN_EARLY : 1;
 	if (who & 2) {
@@ -94,7 +95,8 @@ static void grade(uint8_t who, const uint8_t *data, size_t size, uint8_t *owned[
 	static struct listener l;
 
 	l = (struct listener){.o = &options, .env = &env, .connections = 1};
-	l.w = (struct wire){.env = &env, .state = WIRE_ENDED, .tap = grade_tap, .trace_arg = &l};
+	l.w = (struct wire){
+		.env = &env, .state = WIRE_ENDED, .observe = grade_observe, .trace_arg = &l};
 	l.version = who >> 4 & 3;
 	l.answered = who & 2;
 	l.refused = who & 4;

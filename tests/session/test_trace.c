@@ -12,7 +12,7 @@
 enum { PAIRS = 2, RING = 1 << 20, RECORD = 128 << 10 };
 
 static struct world w;
-static struct trace_ring tap;
+static struct trace_ring trace;
 static uint8_t record[RECORD];
 
 static const struct peer_spec small = {.body = 200, .reply = 24, .segs = 1};
@@ -27,7 +27,7 @@ static const struct peer_spec bulk = {.body = 400,
 
 static void look(enum snapshot_kind kind)
 {
-	struct snapshot l = {.kind = kind, .tap = &tap};
+	struct snapshot l = {.kind = kind, .ring = &trace};
 
 	assert_false(proxy_snapshot(w.proxy, &l, memnet_now(w.net)));
 }
@@ -44,23 +44,23 @@ static void begin(unsigned cv, unsigned sv, enum trace_kind kind, size_t ring)
 	for (unsigned i = 0; i < PAIRS; i++)
 		peer_call(&w.pairs[i].client, &small);
 	world_run(&w, NSEC_PER_SEC);
-	tap = (struct trace_ring){.kind = kind, .want = {.sessions = {.route = LOOK_ANY_ROUTE}}};
-	list_init(&tap.link);
-	assert_int_equal(ring_init(&tap.ring, ring), 0);
+	trace = (struct trace_ring){.kind = kind, .want = {.sessions = {.route = LOOK_ANY_ROUTE}}};
+	list_init(&trace.link);
+	assert_int_equal(ring_init(&trace.ring, ring), 0);
 }
 
 static void end(void)
 {
 	world_quit(&w);
-	ring_fini(&tap.ring);
+	ring_fini(&trace.ring);
 	world_free(&w); /* where everything has to be back */
 }
 
 static bool next_rpc(struct trace_rpc *r)
 {
-	if (!ring_next(&tap.ring))
+	if (!ring_next(&trace.ring))
 		return false;
-	assert_int_equal(ring_take(&tap.ring, r, sizeof(*r)), sizeof(*r));
+	assert_int_equal(ring_take(&trace.ring, r, sizeof(*r)), sizeof(*r));
 	return true;
 }
 
@@ -71,9 +71,9 @@ static void an_rpc_has_its_steps(void **state)
 
 	(void)state;
 	for (unsigned pair = 0; pair < 4; pair++) {
-		begin(1 + pair / 2, 1 + pair % 2, TAP_RPCS, RING);
-		look(LOOK_TAP);
-		look(LOOK_TAP); /* once is enough */
+		begin(1 + pair / 2, 1 + pair % 2, TRACE_RPCS, RING);
+		look(LOOK_TRACE);
+		look(LOOK_TRACE); /* once is enough */
 		w.pairs[0].server.holds = true;
 		peer_call(&w.pairs[0].client, &bulk);
 		world_run(&w, 3 * NSEC_PER_SEC);
@@ -83,25 +83,25 @@ static void an_rpc_has_its_steps(void **state)
 		peer_release(&w.pairs[0].server, true);
 		world_run(&w, NSEC_PER_SEC);
 		assert_true(next_rpc(&r));
-		assert_int_equal(r.outcome, TAP_REPLIED);
+		assert_int_equal(r.outcome, TRACE_REPLIED);
 		assert_false(r.is_reverse);
 		assert_int_equal(r.call_bytes, 400 + 300000);
 		assert_int_equal(r.reply_bytes, 24 + 200000);
 		assert_int_equal(r.reads, 1);
 		assert_int_equal(r.writes, 1);
-		for (unsigned i = 1; i < TAP_MARKS; i++)
+		for (unsigned i = 1; i < TRACE_MARKS; i++)
 			assert_true(r.at[i] >= r.at[i - 1]);
-		assert_true(r.at[TAP_ANSWERED] - r.at[TAP_SENT] >= 2 * NSEC_PER_SEC);
-		assert_true(r.at[TAP_SENT] - r.at[TAP_ARRIVED] < NSEC_PER_SEC);
-		assert_true(r.at[TAP_ENDED] - r.at[TAP_ANSWERED] < NSEC_PER_SEC);
+		assert_true(r.at[TRACE_ANSWERED] - r.at[TRACE_SENT] >= 2 * NSEC_PER_SEC);
+		assert_true(r.at[TRACE_SENT] - r.at[TRACE_ARRIVED] < NSEC_PER_SEC);
+		assert_true(r.at[TRACE_ENDED] - r.at[TRACE_ANSWERED] < NSEC_PER_SEC);
 		assert_false(next_rpc(&r));
 		/* One of a server's. */
 		peer_call(&w.pairs[0].server, &small);
 		world_run(&w, NSEC_PER_SEC);
 		assert_true(next_rpc(&r));
 		assert_true(r.is_reverse);
-		look(LOOK_UNTAP);
-		look(LOOK_UNTAP);
+		look(LOOK_UNTRACE);
+		look(LOOK_UNTRACE);
 		peer_call(&w.pairs[0].client, &bulk);
 		world_run(&w, NSEC_PER_SEC);
 		assert_false(next_rpc(&r));
@@ -114,9 +114,9 @@ static void only_what_is_wanted(void **state)
 	struct trace_rpc r;
 
 	(void)state;
-	begin(1, 2, TAP_RPCS, RING);
-	tap.want.sessions.route = 1;
-	look(LOOK_TAP);
+	begin(1, 2, TRACE_RPCS, RING);
+	trace.want.sessions.route = 1;
+	look(LOOK_TRACE);
 	for (unsigned i = 0; i < PAIRS; i++)
 		peer_call(&w.pairs[i].client, &small);
 	world_run(&w, NSEC_PER_SEC);
@@ -125,20 +125,21 @@ static void only_what_is_wanted(void **state)
 	assert_true(r.has_header);
 	assert_false(next_rpc(&r));
 	/* By what it is. */
-	tap.want = (struct trace_want){.sessions = {.route = LOOK_ANY_ROUTE},
-				       .has_program = true,
-				       .program = r.program,
-				       .has_procedure = true,
-				       .procedure = r.procedure};
+	trace.want = (struct trace_want){.sessions = {.route = LOOK_ANY_ROUTE},
+					 .has_program = true,
+					 .program = r.program,
+					 .has_procedure = true,
+					 .procedure = r.procedure};
 	peer_call(&w.pairs[0].client, &small);
 	world_run(&w, NSEC_PER_SEC);
 	assert_true(next_rpc(&r));
-	tap.want.program++;
+	trace.want.program++;
 	peer_call(&w.pairs[0].client, &small);
 	world_run(&w, NSEC_PER_SEC);
 	assert_false(next_rpc(&r));
 	/* By how long it takes. */
-	tap.want = (struct trace_want){.sessions = {.route = LOOK_ANY_ROUTE}, .slow = NSEC_PER_SEC};
+	trace.want =
+		(struct trace_want){.sessions = {.route = LOOK_ANY_ROUTE}, .slow = NSEC_PER_SEC};
 	peer_call(&w.pairs[0].client, &small);
 	world_run(&w, NSEC_PER_SEC / 2);
 	assert_false(next_rpc(&r));
@@ -150,7 +151,7 @@ static void only_what_is_wanted(void **state)
 	world_run(&w, NSEC_PER_SEC);
 	assert_true(next_rpc(&r));
 	assert_false(next_rpc(&r));
-	look(LOOK_UNTAP);
+	look(LOOK_UNTRACE);
 	end();
 }
 
@@ -160,25 +161,25 @@ static void an_end_and_a_full_ring(void **state)
 	struct trace_rpc r;
 
 	(void)state;
-	begin(2, 1, TAP_RPCS, 1024);
-	look(LOOK_TAP);
+	begin(2, 1, TRACE_RPCS, 1024);
+	look(LOOK_TRACE);
 	w.pairs[0].server.holds = true;
 	peer_call(&w.pairs[0].client, &small);
 	world_run(&w, NSEC_PER_SEC);
 	peer_end(&w.pairs[0].client);
 	world_run(&w, 5 * NSEC_PER_SEC);
 	assert_true(next_rpc(&r));
-	assert_int_equal(r.outcome, TAP_CUT);
-	assert_true(r.at[TAP_SENT] > 0);
-	assert_int_equal(r.at[TAP_ANSWERED], 0);
+	assert_int_equal(r.outcome, TRACE_CUT);
+	assert_true(r.at[TRACE_SENT] > 0);
+	assert_int_equal(r.at[TRACE_ANSWERED], 0);
 	for (unsigned i = 0; i < 20; i++) {
 		peer_call(&w.pairs[1].client, &small);
 		world_run(&w, NSEC_PER_SEC);
 	}
-	assert_true(ring_lost(&tap.ring) >= 15);
+	assert_true(ring_lost(&trace.ring) >= 15);
 	assert_true(next_rpc(&r));
-	assert_int_equal(r.outcome, TAP_REPLIED);
-	look(LOOK_UNTAP);
+	assert_int_equal(r.outcome, TRACE_REPLIED);
+	look(LOOK_UNTRACE);
 	end();
 }
 
@@ -190,21 +191,21 @@ static void messages_of_both_legs(void **state)
 	size_t len;
 
 	(void)state;
-	begin(2, 1, TAP_MESSAGES, RING);
-	look(LOOK_TAP);
-	tap.want.sessions.id = 1;
+	begin(2, 1, TRACE_MESSAGES, RING);
+	look(LOOK_TRACE);
+	trace.want.sessions.id = 1;
 	for (unsigned i = 0; i < PAIRS; i++)
 		peer_call(&w.pairs[i].client, &small);
 	world_run(&w, NSEC_PER_SEC);
-	look(LOOK_UNTAP);
+	look(LOOK_UNTRACE);
 	peer_call(&w.pairs[0].client, &small);
 	peer_call(&w.pairs[1].client, &small);
 	world_run(&w, NSEC_PER_SEC);
-	while ((len = ring_next(&tap.ring))) {
+	while ((len = ring_next(&trace.ring))) {
 		struct trace_message m;
 		uint32_t word;
 
-		assert_int_equal(ring_take(&tap.ring, record, sizeof(record)), len);
+		assert_int_equal(ring_take(&trace.ring, record, sizeof(record)), len);
 		assert_true(len >= sizeof(m) + 16);
 		memcpy(&m, record, sizeof(m));
 		assert_int_equal(m.session, 1);
@@ -220,7 +221,7 @@ static void messages_of_both_legs(void **state)
 	}
 	assert_int_equal(seen[PROXY_CLIENT][false], 1);
 	assert_int_equal(seen[PROXY_SERVER][true], 1);
-	assert_int_equal(ring_lost(&tap.ring), 0);
+	assert_int_equal(ring_lost(&trace.ring), 0);
 	end();
 }
 
@@ -233,5 +234,5 @@ int main(void)
 		cmocka_unit_test(messages_of_both_legs),
 	};
 
-	return cmocka_run_group_tests_name("tap", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }
