@@ -122,7 +122,7 @@ static void ask_worker(struct reload *r)
 static void drain_next(struct reload *r)
 {
 	const struct change *c = r->change;
-	struct snapshot_want *want = &r->q.look.want;
+	struct snapshot_want *want = &r->q.snapshot.want;
 
 	while (r->old < c->nold && !c->old[r->old].is_gone)
 		r->old++;
@@ -131,9 +131,10 @@ static void drain_next(struct reload *r)
 		return;
 	}
 	r->q.change = NULL;
-	r->q.look = (struct snapshot){.kind = LOOK_DRAIN,
-				      .want = {.route = LOOK_ANY_ROUTE},
-				      .patience = atomic_load(&r->cfg.gw->drain_s) * NSEC_PER_SEC};
+	r->q.snapshot =
+		(struct snapshot){.kind = SNAPSHOT_DRAIN,
+				  .want = {.route = SNAPSHOT_ANY_ROUTE},
+				  .patience = atomic_load(&r->cfg.gw->drain_s) * NSEC_PER_SEC};
 	memcpy(want->route_name, r->cfg.gw->routes[c->old[r->old].slot].name,
 	       sizeof(want->route_name));
 	ask_worker(r);

@@ -131,11 +131,11 @@ static void take_fabrics(struct stats_table *f, const struct stats_table_source 
 bool stats_table_some(struct stats_table *f, const struct stats_table_source *from,
 		      struct snapshot *l, nsec_t now)
 {
-	l->kind = LOOK_COUNTERS;
+	l->kind = SNAPSHOT_COUNTERS;
 	l->counters = f->routes;
 	if (proxy_snapshot(from->proxy, l, now))
 		return true;
-	l->kind = LOOK_MEMORY;
+	l->kind = SNAPSHOT_MEMORY;
 	(void)!proxy_snapshot(from->proxy, l, now);
 	f->memory = l->memory;
 	f->sessions = proxy_sessions(from->proxy);
@@ -152,7 +152,7 @@ void stats_table_total(struct stats_table *f)
 
 void stats_table_take(struct stats_table *f, const struct stats_table_source *from)
 {
-	struct snapshot l = {.kind = LOOK_COUNTERS};
+	struct snapshot l = {.kind = SNAPSHOT_COUNTERS};
 
 	stats_table_clear(f);
 	while (stats_table_some(f, from, &l, 0))
@@ -160,7 +160,7 @@ void stats_table_take(struct stats_table *f, const struct stats_table_source *fr
 	stats_table_total(f);
 }
 
-static void add_memory(struct look_memory *sum, const struct look_memory *more)
+static void add_memory(struct snapshot_memory *sum, const struct snapshot_memory *more)
 {
 	sum->total += more->total;
 	sum->used += more->used;

@@ -44,7 +44,7 @@ enum { FIGURES_FABRIC = 32 };
 /** struct stats_table - of one worker, or summed over all. */
 struct stats_table {
 	uint64_t sessions; /* current sessions */
-	struct look_memory memory;
+	struct snapshot_memory memory;
 	uint64_t fabric[PROVIDER_KINDS][FIGURES_FABRIC]; /* in the order of provider_counters() */
 	struct proxy_counters total;
 	unsigned nroutes; /* number of route slots */

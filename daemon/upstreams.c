@@ -225,7 +225,7 @@ void upstreams_report(const struct gateway *gw)
 	for (unsigned i = 0; view && i < gw->nslots; i++) {
 		if (!gateway_has(gw, i) || !gw->listens[i].servers)
 			continue;
-		servers_look(gw->listens[i].servers, view);
+		servers_snapshot(gw->listens[i].servers, view);
 		for (unsigned k = 0; k < view->n; k++)
 			report(gw->routes[i].name, &view->at[k]);
 	}

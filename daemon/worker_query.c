@@ -40,8 +40,8 @@ struct worker_queries *worker_queries_new(struct worker **workers, unsigned n)
 
 void worker_query_begin(struct worker_queries *all, struct worker_query *q, unsigned worker)
 {
-	q->look.begun = false;
-	q->look.next_route = 0;
+	q->snapshot.begun = false;
+	q->snapshot.next_route = 0;
 	list_init(&q->link);
 	list_add_tail(&all->lines[worker].waiting, &q->link);
 }

@@ -18,7 +18,7 @@ struct worker_query {
 	struct stats_table *figures; /* if not NULL: only the figures are wanted */
 	/* if not NULL: only this step of a change is to be done (daemon/change.h) */
 	struct change *change;
-	struct snapshot look;
+	struct snapshot snapshot;
 	/* Called by the main thread; may begin another query. */
 	void (*answered)(struct worker_query *q);
 };
@@ -48,8 +48,8 @@ static inline bool worker_query_some(struct worker_query *q, const struct stats_
 				     nsec_t now)
 {
 	if (q->figures)
-		return stats_table_some(q->figures, from, &q->look, now);
-	return proxy_snapshot(from->proxy, &q->look, now);
+		return stats_table_some(q->figures, from, &q->snapshot, now);
+	return proxy_snapshot(from->proxy, &q->snapshot, now);
 }
 
 #endif

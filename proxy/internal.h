@@ -134,8 +134,8 @@ struct proxy {
 	unsigned nregistered;
 	struct proxy_counters count; /* result of proxy_counters() */
 	struct list *snapshot_next;  /* next session for proxy_snapshot() */
-	/* Session ids that proxy_snapshot() copies: above .look_after, below .snapshot_end. */
-	uint64_t look_after, snapshot_end;
+	/* Session ids that proxy_snapshot() copies: above .snapshot_after, below .snapshot_end. */
+	uint64_t snapshot_after, snapshot_end;
 	unsigned nslots;
 	struct route_state **routes; /* by slot; NULL: free */
 	/* By listener: the route for clients that arrive there; NULL: the listener has none. */

@@ -454,7 +454,7 @@ static void look_at(const struct servers *s, const struct server *server, struct
 	v->figures.up = !is_known_down(server);
 }
 
-void servers_look(struct servers *s, struct servers_view *view)
+void servers_snapshot(struct servers *s, struct servers_view *view)
 {
 	pthread_mutex_lock(&s->lock);
 	view->n = 0;

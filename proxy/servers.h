@@ -238,7 +238,7 @@ struct servers_view {
 /** servers_figures_add - add @more to @sum. */
 void servers_figures_add(struct servers_figures *sum, const struct servers_figures *more);
 
-/** servers_look - a copy of everything, into @view. */
-void servers_look(struct servers *s, struct servers_view *view);
+/** servers_snapshot - a copy of everything, into @view. */
+void servers_snapshot(struct servers *s, struct servers_view *view);
 
 #endif

@@ -2,11 +2,11 @@
 /*
  * Operation
  *
- * A look visits sessions in the order of their numbers, LOOK_PIECE at a time. Its position is an
+ * A snapshot visits sessions in the order of their numbers, SNAPSHOT_PIECE at a time. Its position is an
  * element of the list, and session_free() moves it on from a session that ends. A list that is
- * requested page by page continues where the last page ended, unless another look came between.
+ * requested page by page continues where the last page ended, unless another snapshot came between.
  * Then it searches its position from the start, also a piece at a time. Sessions that begin after a
- * look are not part of it, so each look ends.
+ * snapshot are not part of it, so each snapshot ends.
  */
 #include "proxy/snapshot.h"
 
@@ -19,7 +19,7 @@
 
 enum { ROUTES_PIECE = 32 };
 
-const char *look_use_name(enum buf_purpose purpose)
+const char *snapshot_use_name(enum buf_purpose purpose)
 {
 	static const char *const names[BUF_PURPOSES] = {
 		[BUF_TRANSACTION] = "payload",	      [BUF_REASM_REPLY] = "replies_assembled",
@@ -55,26 +55,25 @@ static const char *step_name(enum txn_state state)
 	return names[state];
 }
 
-static void look_at_memory(const struct proxy *p, struct look_memory *m)
+static void copy_memory(const struct proxy *p, struct snapshot_memory *m)
 {
 	const struct buf_arena *a = &p->arena;
 
-	*m = (struct look_memory){.total = a->bytes,
-				  .used = a->used,
-				  .own = a->used,
-				  .peak = a->peak,
-				  .reserve = a->reserve,
-				  .reserve_used = a->reserve_used,
-				  .touched = a->touched.bytes,
-				  .waits = a->waits + p->quota.waits};
+	*m = (struct snapshot_memory){.total = a->bytes,
+				      .used = a->used,
+				      .own = a->used,
+				      .peak = a->peak,
+				      .reserve = a->reserve,
+				      .reserve_used = a->reserve_used,
+				      .touched = a->touched.bytes,
+				      .waits = a->waits + p->quota.waits};
 	for (unsigned i = 0; i < BUF_PURPOSES; i++) {
 		m->by_use[i] = a->zones[buf_zone_for((enum buf_purpose)i)].used;
 		m->own -= m->by_use[i];
 	}
 }
 
-static void look_at_leg(const struct leg *leg, const struct session_stat *st,
-			struct snapshot_leg *out)
+static void copy_leg(const struct leg *leg, const struct session_stat *st, struct snapshot_leg *out)
 {
 	*out = (struct snapshot_leg){.calls = st->calls,
 				     .replies = st->replies,
@@ -97,7 +96,7 @@ static void look_at_leg(const struct leg *leg, const struct session_stat *st,
 	out->late = leg->t->count.late;
 }
 
-static void look_at_session(const struct session *s, nsec_t now, struct snapshot_session *out)
+static void copy_session(const struct session *s, nsec_t now, struct snapshot_session *out)
 {
 	*out = (struct snapshot_session){
 		.id = s->id,
@@ -112,13 +111,13 @@ static void look_at_session(const struct session *s, nsec_t now, struct snapshot
 		.call_bytes = s->forward.quota.used + s->reverse.quota.used +
 			      s->forward.block_quota.used + s->reverse.block_quota.used};
 	snprintf(out->client, sizeof(out->client), "%s", s->host);
-	look_at_leg(&s->client, &s->stat[PROXY_CLIENT], &out->legs[PROXY_CLIENT]);
-	look_at_leg(&s->server, &s->stat[PROXY_SERVER], &out->legs[PROXY_SERVER]);
+	copy_leg(&s->client, &s->stat[PROXY_CLIENT], &out->legs[PROXY_CLIENT]);
+	copy_leg(&s->server, &s->stat[PROXY_SERVER], &out->legs[PROXY_SERVER]);
 	out->legs[PROXY_CLIENT].is_far = s->hop[PROXY_CLIENT].is_far;
 	out->legs[PROXY_SERVER].is_far = s->hop[PROXY_SERVER].is_far;
 }
 
-static void look_at_calls(const struct session *s, nsec_t now, struct snapshot *l)
+static void copy_calls(const struct session *s, nsec_t now, struct snapshot *l)
 {
 	for (const struct list *it = s->txns.next; it != &s->txns && l->ncalls < l->most;
 	     it = it->next) {
@@ -147,28 +146,28 @@ static void drain(struct session *s, const struct snapshot *l, nsec_t deadline)
 static bool treat(struct session *s, struct snapshot *l, nsec_t now)
 {
 	switch (l->kind) {
-	case LOOK_SESSIONS:
-		look_at_session(s, now, &l->sessions[l->nsessions]);
+	case SNAPSHOT_SESSIONS:
+		copy_session(s, now, &l->sessions[l->nsessions]);
 		break;
-	case LOOK_CALLS:
-		look_at_session(s, now, l->sessions);
-		look_at_calls(s, now, l);
+	case SNAPSHOT_CALLS:
+		copy_session(s, now, l->sessions);
+		copy_calls(s, now, l);
 		break;
-	case LOOK_DRAIN:
+	case SNAPSHOT_DRAIN:
 		drain(s, l, now + l->patience);
 		break;
-	case LOOK_KILL:
+	case SNAPSHOT_KILL:
 		session_close(s, 0, "killed by the operator");
 		session_touch(s);
 		break;
-	case LOOK_MEMORY:
-	case LOOK_COUNTERS:
-	case LOOK_TRACE:
-	case LOOK_UNTRACE:
+	case SNAPSHOT_MEMORY:
+	case SNAPSHOT_COUNTERS:
+	case SNAPSHOT_TRACE:
+	case SNAPSHOT_UNTRACE:
 		break;
 	}
 	l->nsessions++;
-	l->more = l->kind == LOOK_SESSIONS && l->nsessions == l->most;
+	l->more = l->kind == SNAPSHOT_SESSIONS && l->nsessions == l->most;
 	return l->more || l->want.id != 0;
 }
 
@@ -178,16 +177,16 @@ static void begin(struct proxy *p, struct snapshot *l)
 	l->more = false;
 	l->nsessions = l->ncalls = l->calls_left = 0;
 	p->snapshot_end = p->next_session;
-	if (p->look_after != l->after || l->after == 0)
+	if (p->snapshot_after != l->after || l->after == 0)
 		p->snapshot_next = p->sessions.next;
-	p->look_after = l->after;
+	p->snapshot_after = l->after;
 }
 
-static bool look_at_sessions(struct proxy *p, struct snapshot *l, nsec_t now)
+static bool copy_sessions(struct proxy *p, struct snapshot *l, nsec_t now)
 {
 	if (!l->begun)
 		begin(p, l);
-	for (unsigned i = 0; i < LOOK_PIECE; i++) {
+	for (unsigned i = 0; i < SNAPSHOT_PIECE; i++) {
 		struct session *s = container_of(p->snapshot_next, struct session, link);
 
 		if (p->snapshot_next == &p->sessions || s->id >= p->snapshot_end)
@@ -195,14 +194,14 @@ static bool look_at_sessions(struct proxy *p, struct snapshot *l, nsec_t now)
 		p->snapshot_next = s->link.next;
 		if (s->id <= l->after)
 			continue;
-		l->after = p->look_after = s->id;
+		l->after = p->snapshot_after = s->id;
 		if (s->state != SESSION_DEAD && session_fits(s, &l->want) && treat(s, l, now))
 			return false;
 	}
 	return true;
 }
 
-static bool look_at_counters(const struct proxy *p, struct snapshot *l)
+static bool copy_counters(const struct proxy *p, struct snapshot *l)
 {
 	for (unsigned i = 0; i < ROUTES_PIECE && l->next_route < p->nslots; i++) {
 		const struct route_state *rs = p->routes[l->next_route];
@@ -218,22 +217,22 @@ static bool look_at_counters(const struct proxy *p, struct snapshot *l)
 bool proxy_snapshot(struct proxy *p, struct snapshot *l, nsec_t now)
 {
 	switch (l->kind) {
-	case LOOK_MEMORY:
-		look_at_memory(p, &l->memory);
+	case SNAPSHOT_MEMORY:
+		copy_memory(p, &l->memory);
 		return false;
-	case LOOK_COUNTERS:
-		return look_at_counters(p, l);
-	case LOOK_TRACE:
+	case SNAPSHOT_COUNTERS:
+		return copy_counters(p, l);
+	case SNAPSHOT_TRACE:
 		trace_attach(p, l->ring);
 		return false;
-	case LOOK_UNTRACE:
+	case SNAPSHOT_UNTRACE:
 		trace_detach(p, l->ring);
 		return false;
-	case LOOK_SESSIONS:
-	case LOOK_CALLS:
-	case LOOK_DRAIN:
-	case LOOK_KILL:
+	case SNAPSHOT_SESSIONS:
+	case SNAPSHOT_CALLS:
+	case SNAPSHOT_DRAIN:
+	case SNAPSHOT_KILL:
 		break;
 	}
-	return look_at_sessions(p, l, now);
+	return copy_sessions(p, l, now);
 }

@@ -11,35 +11,35 @@
  * bounded piece at a time, so no call waits for it. A look changes no counter and takes no memory.
  */
 
-enum { LOOK_NAME = 256, LOOK_PIECE = 128 /* sessions looked at in one piece */ };
+enum { SNAPSHOT_NAME = 256, SNAPSHOT_PIECE = 128 /* sessions looked at in one piece */ };
 
 enum snapshot_kind {
-	LOOK_MEMORY,   /* .memory */
-	LOOK_COUNTERS, /* .counters of every route */
-	LOOK_SESSIONS, /* .sessions that fit .want, those after number .after */
-	LOOK_CALLS,    /* the session with number .id, and its calls in flight */
+	SNAPSHOT_MEMORY,   /* .memory */
+	SNAPSHOT_COUNTERS, /* .counters of every route */
+	SNAPSHOT_SESSIONS, /* .sessions that fit .want, those after number .after */
+	SNAPSHOT_CALLS,	   /* the session with number .id, and its calls in flight */
 	/* Sessions that fit .want end between two RPCs; whole clients choose their servers again. */
-	LOOK_DRAIN,
-	LOOK_KILL,    /* sessions that fit .want end at once */
-	LOOK_TRACE,   /* start the tracer .ring: trace_ring.h */
-	LOOK_UNTRACE, /* stop the tracer .ring */
+	SNAPSHOT_DRAIN,
+	SNAPSHOT_KILL,	  /* sessions that fit .want end at once */
+	SNAPSHOT_TRACE,	  /* start the tracer .ring: trace_ring.h */
+	SNAPSHOT_UNTRACE, /* stop the tracer .ring */
 };
 
 /** struct snapshot_want - which sessions; empty fields do not matter. */
 struct snapshot_want {
 	uint64_t id;			 /* number of the session; 0: any */
-	uint32_t route;			 /* slot, or LOOK_ANY_ROUTE */
+	uint32_t route;			 /* slot, or SNAPSHOT_ANY_ROUTE */
 	char route_name[PROXY_NAME_MAX]; /* the route's name, whatever slots its settings had */
 	char client[FABRIC_ADDR_TEXT];	 /* address without port, as limits count clients */
-	char name[LOOK_NAME];		 /* name that the client or the server proved */
+	char name[SNAPSHOT_NAME];	 /* name that the client or the server proved */
 };
 
-enum { LOOK_ANY_ROUTE = UINT32_MAX };
+enum { SNAPSHOT_ANY_ROUTE = UINT32_MAX };
 
 /** struct snapshot_leg - one leg of a session; .version 0: not known yet. */
 struct snapshot_leg {
 	char peer[FABRIC_ADDR_TEXT]; /* empty: there is no connection */
-	char name[LOOK_NAME];	     /* name that the peer proved, or empty */
+	char name[SNAPSHOT_NAME];    /* name that the peer proved, or empty */
 	unsigned version;
 	const char *version_name;	   /* static storage */
 	uint32_t inline_send, inline_recv; /* thresholds */
@@ -71,8 +71,8 @@ struct snapshot_call {
 	size_t bytes; /* octets of payload memory */
 };
 
-/** struct look_memory - the worker's arena, octets; .waits is a count. */
-struct look_memory {
+/** struct snapshot_memory - the worker's arena, octets; .waits is a count. */
+struct snapshot_memory {
 	uint64_t total, used, peak, reserve, reserve_used;
 	uint64_t touched; /* octets that may be resident */
 	uint64_t waits;
@@ -80,8 +80,8 @@ struct look_memory {
 	uint64_t own;		       /* part of .used in zones of single routes */
 };
 
-/** look_use_name - a short word; static storage. */
-const char *look_use_name(enum buf_purpose purpose);
+/** snapshot_use_name - a short word; static storage. */
+const char *snapshot_use_name(enum buf_purpose purpose);
 
 struct trace_ring;
 
@@ -90,21 +90,21 @@ struct snapshot {
 	enum snapshot_kind kind;
 	struct snapshot_want want;
 	uint64_t after;
-	nsec_t patience; /* LOOK_DRAIN: how long calls in flight may take, ns */
-	struct trace_ring
-		*ring; /* owned by the worker from LOOK_TRACE until LOOK_UNTRACE is answered */
+	nsec_t patience; /* SNAPSHOT_DRAIN: how long calls in flight may take, ns */
+	struct trace_ring *
+		ring; /* owned by the worker from SNAPSHOT_TRACE until SNAPSHOT_UNTRACE is answered */
 
-	struct look_memory memory;
+	struct snapshot_memory memory;
 	struct proxy_counters
 		*counters; /* one for each slot of routes; slots without a route are not written */
 	struct proxy_counters gone; /* counters of routes that were removed */
 	struct snapshot_session *sessions;
 	struct snapshot_call *calls;
-	unsigned most;	    /* length of .sessions, or of .calls (LOOK_CALLS has one session) */
-	unsigned nsessions; /* sessions copied; LOOK_DRAIN, LOOK_KILL: sessions concerned */
+	unsigned most;	    /* length of .sessions, or of .calls (SNAPSHOT_CALLS has one session) */
+	unsigned nsessions; /* sessions copied; SNAPSHOT_DRAIN, SNAPSHOT_KILL: sessions concerned */
 	unsigned ncalls;
-	unsigned calls_left; /* LOOK_CALLS: calls for which there was no room */
-	bool more;	     /* LOOK_SESSIONS: there may be more sessions after .after */
+	unsigned calls_left; /* SNAPSHOT_CALLS: calls for which there was no room */
+	bool more;	     /* SNAPSHOT_SESSIONS: there may be more sessions after .after */
 
 	bool begun; /* private */
 	unsigned next_route;

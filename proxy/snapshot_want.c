@@ -8,7 +8,7 @@ bool session_fits(const struct session *s, const struct snapshot_want *want)
 {
 	if (want->id && s->id != want->id)
 		return false;
-	if (want->route != LOOK_ANY_ROUTE && want->route != s->route->slot)
+	if (want->route != SNAPSHOT_ANY_ROUTE && want->route != s->route->slot)
 		return false;
 	if (*want->route_name && strcmp(want->route_name, s->route->route->name) != 0)
 		return false;

@@ -151,8 +151,8 @@ static void ask_worker(struct caller *c)
 static void say_page(struct caller *c)
 {
 	const struct gateway *gw = process_of(c).gw;
-	const struct snapshot *l = &c->q.look;
-	bool has_sessions = l->kind == LOOK_SESSIONS || l->kind == LOOK_CALLS;
+	const struct snapshot *l = &c->q.snapshot;
+	bool has_sessions = l->kind == SNAPSHOT_SESSIONS || l->kind == SNAPSHOT_CALLS;
 
 	for (unsigned i = 0; has_sessions && i < l->nsessions; i++)
 		say(c, "session", tell_session(gw, &l->sessions[i]));
@@ -160,37 +160,37 @@ static void say_page(struct caller *c)
 		say(c, "call", tell_call(&l->calls[i]));
 }
 
-static void end_look(struct caller *c)
+static void end_snapshot(struct caller *c)
 {
-	enum snapshot_kind kind = c->q.look.kind;
+	enum snapshot_kind kind = c->q.snapshot.kind;
 
 	/* Of the request's texts only a route's name is logged. */
-	if (kind == LOOK_DRAIN || kind == LOOK_KILL)
+	if (kind == SNAPSHOT_DRAIN || kind == SNAPSHOT_KILL)
 		log_info("control", "do=%s route=%s session=%llu sessions=%u",
-			 kind == LOOK_DRAIN ? "drain" : "kill",
+			 kind == SNAPSHOT_DRAIN ? "drain" : "kill",
 			 *c->request.route ? c->request.route : "-",
 			 (unsigned long long)c->request.session, c->found);
-	if (c->q.look.want.id && !c->found)
+	if (c->q.snapshot.want.id && !c->found)
 		fail(c, "there is no such session");
-	else if (kind == LOOK_CALLS)
-		done(c, "calls_left", json_object_new_uint64(c->q.look.calls_left));
+	else if (kind == SNAPSHOT_CALLS)
+		done(c, "calls_left", json_object_new_uint64(c->q.snapshot.calls_left));
 	else
 		done(c, "sessions", json_object_new_uint64(c->found));
 }
 
 /* Say what a worker answered. The next page is asked for when the client has read this one. */
-static void on_look(struct worker_query *q)
+static void on_snapshot(struct worker_query *q)
 {
 	struct caller *c = container_of(q, struct caller, q);
 
 	say_page(c);
-	c->found += q->look.nsessions;
-	if (!q->look.more) {
-		q->look.after = 0;
+	c->found += q->snapshot.nsessions;
+	if (!q->snapshot.more) {
+		q->snapshot.after = 0;
 		c->worker++;
 	}
 	if (c->worker > c->last || visitor_is_gone(&c->v))
-		end_look(c);
+		end_snapshot(c);
 	visitor_release(&c->v);
 }
 
@@ -203,7 +203,7 @@ static bool fill_want(struct caller *c, const struct gateway *gw, struct snapsho
 {
 	const struct control_request *r = &c->request;
 
-	*want = (struct snapshot_want){.id = r->session, .route = LOOK_ANY_ROUTE};
+	*want = (struct snapshot_want){.id = r->session, .route = SNAPSHOT_ANY_ROUTE};
 	if (*r->route) {
 		unsigned slot = gateway_named(gw, r->route);
 
@@ -218,18 +218,18 @@ static bool fill_want(struct caller *c, const struct gateway *gw, struct snapsho
 		return false;
 	}
 	memcpy(want->client, r->client, strlen(r->client));
-	_Static_assert((int)LOOK_NAME >= (int)REQUEST_TEXT, "names fit");
+	_Static_assert((int)SNAPSHOT_NAME >= (int)REQUEST_TEXT, "names fit");
 	memcpy(want->name, r->name, sizeof(r->name));
 	return true;
 }
 
-static void begin_look(struct caller *c, enum snapshot_kind kind)
+static void begin_snapshot(struct caller *c, enum snapshot_kind kind)
 {
 	struct tell_process p = process_of(c);
 
-	c->q = (struct worker_query){.answered = on_look, .look = {.kind = kind}};
+	c->q = (struct worker_query){.answered = on_snapshot, .snapshot = {.kind = kind}};
 	c->found = 0;
-	if (!fill_want(c, p.gw, &c->q.look.want))
+	if (!fill_want(c, p.gw, &c->q.snapshot.want))
 		return;
 	c->worker = 0;
 	c->last = p.gw->nworkers - 1;
@@ -247,10 +247,10 @@ static void begin_look(struct caller *c, enum snapshot_kind kind)
 		fail(c, "out of memory");
 		return;
 	}
-	c->q.look.sessions = c->page->sessions;
-	c->q.look.calls = c->page->calls;
-	c->q.look.most = kind == LOOK_CALLS ? CALLS : PAGE;
-	c->q.look.patience = p.gw->cfg->drain_timeout_s * NSEC_PER_SEC;
+	c->q.snapshot.sessions = c->page->sessions;
+	c->q.snapshot.calls = c->page->calls;
+	c->q.snapshot.most = kind == SNAPSHOT_CALLS ? CALLS : PAGE;
+	c->q.snapshot.patience = p.gw->cfg->drain_timeout_s * NSEC_PER_SEC;
 	ask_worker(c);
 }
 
@@ -517,16 +517,16 @@ static void obey(struct caller *c)
 		ask_figures(c);
 		break;
 	case CONTROL_SESSIONS:
-		begin_look(c, LOOK_SESSIONS);
+		begin_snapshot(c, SNAPSHOT_SESSIONS);
 		break;
 	case CONTROL_SHOW:
-		begin_look(c, LOOK_CALLS);
+		begin_snapshot(c, SNAPSHOT_CALLS);
 		break;
 	case CONTROL_DRAIN:
-		begin_look(c, LOOK_DRAIN);
+		begin_snapshot(c, SNAPSHOT_DRAIN);
 		break;
 	case CONTROL_KILL:
-		begin_look(c, LOOK_KILL);
+		begin_snapshot(c, SNAPSHOT_KILL);
 		break;
 	case CONTROL_RELOAD:
 		ask_reload(c);

@@ -68,7 +68,7 @@ static void put_counters(struct json_object *o, const struct proxy_counters *c)
 	put(o, "errors", errors);
 }
 
-static struct json_object *memory_of(const struct look_memory *m)
+static struct json_object *memory_of(const struct snapshot_memory *m)
 {
 	struct json_object *o = json_object_new_object(), *uses = json_object_new_object();
 
@@ -80,7 +80,7 @@ static struct json_object *memory_of(const struct look_memory *m)
 	put_number(o, "touched_bytes", m->touched);
 	put_number(o, "waits", m->waits);
 	for (unsigned i = 0; i < BUF_PURPOSES; i++)
-		put_number(uses, look_use_name((enum buf_purpose)i), m->by_use[i]);
+		put_number(uses, snapshot_use_name((enum buf_purpose)i), m->by_use[i]);
 	put_number(uses, "routes", m->own);
 	put(o, "used_by", uses);
 	return o;
@@ -131,7 +131,7 @@ static void put_servers(struct json_object *o, struct servers *servers)
 	char text[FABRIC_ADDR_TEXT];
 
 	if (view)
-		servers_look(servers, view);
+		servers_snapshot(servers, view);
 	for (unsigned i = 0; view && list && i < view->n; i++) {
 		struct json_object *one = json_object_new_object();
 
@@ -159,7 +159,7 @@ static struct json_object *upstreams_of(const struct gateway *gw)
 	for (unsigned i = 0; view && i < gw->nslots; i++) {
 		if (!gateway_has(gw, i))
 			continue;
-		servers_look(gw->listens[i].servers, view);
+		servers_snapshot(gw->listens[i].servers, view);
 		servers_figures_add(&sum, &view->figures);
 	}
 	put_figures(o, &sum, stats_table_servers, stats_table_nservers);

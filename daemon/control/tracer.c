@@ -50,8 +50,8 @@ void tracers_fini(struct tracers *all)
 
 static void ask(struct tracer *t)
 {
-	t->q.look.kind = t->is_leaving ? LOOK_UNTRACE : LOOK_TRACE;
-	t->q.look.ring = &t->rings[t->worker];
+	t->q.snapshot.kind = t->is_leaving ? SNAPSHOT_UNTRACE : SNAPSHOT_TRACE;
+	t->q.snapshot.ring = &t->rings[t->worker];
 	worker_query_begin(t->all->worker_queries, &t->q, t->worker);
 }
 
@@ -65,7 +65,7 @@ static void leave(struct tracer *t)
 static void on_answer(struct worker_query *q)
 {
 	struct tracer *t = container_of(q, struct tracer, q);
-	bool was_leaving = q->look.kind == LOOK_UNTRACE;
+	bool was_leaving = q->snapshot.kind == SNAPSHOT_UNTRACE;
 
 	if (t->is_leaving && !was_leaving) {
 		leave(t);

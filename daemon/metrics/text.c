@@ -118,7 +118,7 @@ static void about_process(struct text *t, const struct text_process *p)
 	single(t, &heap, now.heap_bytes);
 }
 
-static void about_memory(struct text *t, const struct look_memory *m)
+static void about_memory(struct text *t, const struct snapshot_memory *m)
 {
 	static const struct family total = {"memory_limit_bytes", "gauge", "bytes",
 					    "The setting memory_limit: memory of all workers"};
@@ -143,7 +143,7 @@ static void about_memory(struct text *t, const struct look_memory *m)
 	begin(t, &by_use);
 	for (unsigned i = 0; i < BUF_PURPOSES; i++) {
 		snprintf(labels, sizeof(labels), "{use=\"%s\"}",
-			 look_use_name((enum buf_purpose)i));
+			 snapshot_use_name((enum buf_purpose)i));
 		sample(t, &by_use, labels, m->by_use[i]);
 	}
 	sample(t, &by_use, "{use=\"routes\"}", m->own);
@@ -224,7 +224,7 @@ static void about_figure(struct text *t, const struct text_process *p, const str
 
 		if (!gateway_has(p->gw, r))
 			continue;
-		servers_look(p->gw->listens[r].servers, view);
+		servers_snapshot(p->gw->listens[r].servers, view);
 		if (of_each) {
 			sample_servers(t, &family, figure, route, view);
 			continue;

@@ -143,7 +143,7 @@ static inline const struct server_view *seen(const char *server)
 	static struct servers_view view;
 	struct fabric_addr addr = addr_of(server);
 
-	servers_look(servers, &view);
+	servers_snapshot(servers, &view);
 	for (unsigned i = 0; i < view.n; i++) {
 		uint8_t a[FABRIC_ADDR_KEY], b[FABRIC_ADDR_KEY];
 
@@ -159,7 +159,7 @@ static inline const struct servers_figures *figures(void)
 {
 	static struct servers_view view;
 
-	servers_look(servers, &view);
+	servers_snapshot(servers, &view);
 	return &view.figures;
 }
 

@@ -238,7 +238,7 @@ static void nothing_is_asked_of_the_server_before_the_proof(void **state)
 	raw_connect(&hall.raw, &hall.pairs[0].gw_addr);
 	cast_connect();
 	assert_true(hall.raw.connected);
-	servers_look(hall.proxy->routes[0]->servers, &view);
+	servers_snapshot(hall.proxy->routes[0]->servers, &view);
 	assert_int_equal(view.at[0].figures.connects, 0);
 	cast_not_said("event=hostauth ");
 	world_run(&hall, 5 * NSEC_PER_SEC);

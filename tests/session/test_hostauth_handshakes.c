@@ -141,7 +141,7 @@ static void a_server_that_takes_long_is_left_for_the_next(void **state)
 	assert_true(peer_call(next, &cast_hello));
 	world_run(&hall, NSEC_PER_SEC);
 	assert_int_equal(next->done, 1);
-	servers_look(hall.s.servers, &view);
+	servers_snapshot(hall.s.servers, &view);
 	assert_int_equal(view.at[0].figures.failures, 2);
 	cast_not_said("event=upstream.retry");
 	cast_not_said("others wait for theirs");

@@ -59,7 +59,7 @@ static struct peer_spec spec_big(struct rng *r, const struct world *world,
 
 static void check_all(unsigned calls)
 {
-	struct snapshot l = {.kind = LOOK_MEMORY};
+	struct snapshot l = {.kind = SNAPSHOT_MEMORY};
 
 	for (unsigned i = 0; i < w.s.pairs; i++) {
 		struct world_pair *p = &w.pairs[i];

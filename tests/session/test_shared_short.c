@@ -454,7 +454,7 @@ static void no_server_is_to_blame_for_want_of_receives(void **state)
 	w.raw.on_message = answer;
 	w.pairs[1].server.cfg.credits = 2;
 	world_run(&w, 10 * NSEC_PER_SEC);
-	servers_look(w.proxy->routes[0]->servers, &view);
+	servers_snapshot(w.proxy->routes[0]->servers, &view);
 	probes = view.at[0].figures.probes;
 	assert_true(probes > 1);
 	run_out(1);
@@ -464,10 +464,10 @@ static void no_server_is_to_blame_for_want_of_receives(void **state)
 	assert_true(w.pairs[2].client.closed); /* and may come again */
 	session_limits_run(30);
 	assert_true(crowd.closed);
-	servers_look(w.proxy->routes[0]->servers, &view);
+	servers_snapshot(w.proxy->routes[0]->servers, &view);
 	assert_int_equal(view.at[0].figures.probe_failures, 0);
 	assert_true(view.at[0].figures.probes > probes);
-	servers_look(w.proxy->routes[2]->servers, &view);
+	servers_snapshot(w.proxy->routes[2]->servers, &view);
 	assert_int_equal(view.at[0].figures.failures, 0);
 	assert_int_equal(servers_v1_until(w.proxy->routes[2]->servers, 0), 0);
 	probes_end(w.proxy->routes[0]);

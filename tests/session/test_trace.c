@@ -44,7 +44,8 @@ static void begin(unsigned cv, unsigned sv, enum trace_kind kind, size_t ring)
 	for (unsigned i = 0; i < PAIRS; i++)
 		peer_call(&w.pairs[i].client, &small);
 	world_run(&w, NSEC_PER_SEC);
-	trace = (struct trace_ring){.kind = kind, .want = {.sessions = {.route = LOOK_ANY_ROUTE}}};
+	trace = (struct trace_ring){.kind = kind,
+				    .want = {.sessions = {.route = SNAPSHOT_ANY_ROUTE}}};
 	list_init(&trace.link);
 	assert_int_equal(ring_init(&trace.ring, ring), 0);
 }
@@ -72,8 +73,8 @@ static void an_rpc_has_its_steps(void **state)
 	(void)state;
 	for (unsigned pair = 0; pair < 4; pair++) {
 		begin(1 + pair / 2, 1 + pair % 2, TRACE_RPCS, RING);
-		look(LOOK_TRACE);
-		look(LOOK_TRACE); /* once is enough */
+		look(SNAPSHOT_TRACE);
+		look(SNAPSHOT_TRACE); /* once is enough */
 		w.pairs[0].server.holds = true;
 		peer_call(&w.pairs[0].client, &bulk);
 		world_run(&w, 3 * NSEC_PER_SEC);
@@ -100,8 +101,8 @@ static void an_rpc_has_its_steps(void **state)
 		world_run(&w, NSEC_PER_SEC);
 		assert_true(next_rpc(&r));
 		assert_true(r.is_reverse);
-		look(LOOK_UNTRACE);
-		look(LOOK_UNTRACE);
+		look(SNAPSHOT_UNTRACE);
+		look(SNAPSHOT_UNTRACE);
 		peer_call(&w.pairs[0].client, &bulk);
 		world_run(&w, NSEC_PER_SEC);
 		assert_false(next_rpc(&r));
@@ -116,7 +117,7 @@ static void only_what_is_wanted(void **state)
 	(void)state;
 	begin(1, 2, TRACE_RPCS, RING);
 	trace.want.sessions.route = 1;
-	look(LOOK_TRACE);
+	look(SNAPSHOT_TRACE);
 	for (unsigned i = 0; i < PAIRS; i++)
 		peer_call(&w.pairs[i].client, &small);
 	world_run(&w, NSEC_PER_SEC);
@@ -125,7 +126,7 @@ static void only_what_is_wanted(void **state)
 	assert_true(r.has_header);
 	assert_false(next_rpc(&r));
 	/* By what it is. */
-	trace.want = (struct trace_want){.sessions = {.route = LOOK_ANY_ROUTE},
+	trace.want = (struct trace_want){.sessions = {.route = SNAPSHOT_ANY_ROUTE},
 					 .has_program = true,
 					 .program = r.program,
 					 .has_procedure = true,
@@ -138,8 +139,8 @@ static void only_what_is_wanted(void **state)
 	world_run(&w, NSEC_PER_SEC);
 	assert_false(next_rpc(&r));
 	/* By how long it takes. */
-	trace.want =
-		(struct trace_want){.sessions = {.route = LOOK_ANY_ROUTE}, .slow = NSEC_PER_SEC};
+	trace.want = (struct trace_want){.sessions = {.route = SNAPSHOT_ANY_ROUTE},
+					 .slow = NSEC_PER_SEC};
 	peer_call(&w.pairs[0].client, &small);
 	world_run(&w, NSEC_PER_SEC / 2);
 	assert_false(next_rpc(&r));
@@ -151,7 +152,7 @@ static void only_what_is_wanted(void **state)
 	world_run(&w, NSEC_PER_SEC);
 	assert_true(next_rpc(&r));
 	assert_false(next_rpc(&r));
-	look(LOOK_UNTRACE);
+	look(SNAPSHOT_UNTRACE);
 	end();
 }
 
@@ -162,7 +163,7 @@ static void an_end_and_a_full_ring(void **state)
 
 	(void)state;
 	begin(2, 1, TRACE_RPCS, 1024);
-	look(LOOK_TRACE);
+	look(SNAPSHOT_TRACE);
 	w.pairs[0].server.holds = true;
 	peer_call(&w.pairs[0].client, &small);
 	world_run(&w, NSEC_PER_SEC);
@@ -179,7 +180,7 @@ static void an_end_and_a_full_ring(void **state)
 	assert_true(ring_lost(&trace.ring) >= 15);
 	assert_true(next_rpc(&r));
 	assert_int_equal(r.outcome, TRACE_REPLIED);
-	look(LOOK_UNTRACE);
+	look(SNAPSHOT_UNTRACE);
 	end();
 }
 
@@ -192,12 +193,12 @@ static void messages_of_both_legs(void **state)
 
 	(void)state;
 	begin(2, 1, TRACE_MESSAGES, RING);
-	look(LOOK_TRACE);
+	look(SNAPSHOT_TRACE);
 	trace.want.sessions.id = 1;
 	for (unsigned i = 0; i < PAIRS; i++)
 		peer_call(&w.pairs[i].client, &small);
 	world_run(&w, NSEC_PER_SEC);
-	look(LOOK_UNTRACE);
+	look(SNAPSHOT_UNTRACE);
 	peer_call(&w.pairs[0].client, &small);
 	peer_call(&w.pairs[1].client, &small);
 	world_run(&w, NSEC_PER_SEC);

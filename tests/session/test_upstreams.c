@@ -374,7 +374,7 @@ static unsigned sessions_of(unsigned server)
 {
 	static struct servers_view view;
 
-	servers_look(servers, &view);
+	servers_snapshot(servers, &view);
 	for (unsigned i = 0; i < view.n; i++)
 		if (memcmp(&view.at[i].addr, &at[server].addr, sizeof(at[server].addr)) == 0)
 			return (unsigned)view.at[i].figures.sessions;
@@ -385,7 +385,7 @@ static uint64_t moves(void)
 {
 	static struct servers_view view;
 
-	servers_look(servers, &view);
+	servers_snapshot(servers, &view);
 	return view.figures.moves;
 }
 
@@ -497,8 +497,9 @@ static void a_client_moves_with_all_it_has(void **state)
 static void drain_route(void)
 {
 	for (unsigned i = 0; i < WORKERS; i++) {
-		struct snapshot l = {
-			.kind = LOOK_DRAIN, .want = {.route = LOOK_ANY_ROUTE}, .patience = 20 * S};
+		struct snapshot l = {.kind = SNAPSHOT_DRAIN,
+				     .want = {.route = SNAPSHOT_ANY_ROUTE},
+				     .patience = 20 * S};
 
 		while (proxy_snapshot(workers[i], &l, memnet_now(net)))
 			;

@@ -42,7 +42,7 @@ static void end(void)
 }
 
 /* As a worker does: a piece, then a turn. */
-static void look_all(struct snapshot *l)
+static void snapshot_all(struct snapshot *l)
 {
 	unsigned pieces = 0;
 
@@ -55,8 +55,8 @@ static void look_all(struct snapshot *l)
 
 static struct snapshot sessions_of(struct snapshot_session *to, unsigned most)
 {
-	return (struct snapshot){.kind = LOOK_SESSIONS,
-				 .want = {.route = LOOK_ANY_ROUTE},
+	return (struct snapshot){.kind = SNAPSHOT_SESSIONS,
+				 .want = {.route = SNAPSHOT_ANY_ROUTE},
 				 .sessions = to,
 				 .most = most};
 }
@@ -68,7 +68,7 @@ static uint64_t id_of(unsigned pair)
 	struct snapshot l = sessions_of(&one, 1);
 
 	l.want.route = pair;
-	look_all(&l);
+	snapshot_all(&l);
 	assert_int_equal(l.nsessions, 1);
 	return one.id;
 }
@@ -86,7 +86,7 @@ static unsigned pair_of(uint64_t id)
 static void routes_count_for_themselves(void **state)
 {
 	struct proxy_counters routes[WORLD_PAIRS], sum = {0};
-	struct snapshot l = {.kind = LOOK_COUNTERS, .counters = routes};
+	struct snapshot l = {.kind = SNAPSHOT_COUNTERS, .counters = routes};
 
 	(void)state;
 	begin(1, 2);
@@ -96,7 +96,7 @@ static void routes_count_for_themselves(void **state)
 	world_run(&w, 2 * NSEC_PER_SEC);
 	peer_call(&w.pairs[2].server, &small);
 	world_run(&w, 2 * NSEC_PER_SEC);
-	look_all(&l);
+	snapshot_all(&l);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(routes[i].calls, 4 + i);
 		assert_int_equal(routes[i].replies, 4 + i);
@@ -122,7 +122,7 @@ static void every_session_is_on_one_page(void **state)
 
 		begin(2, 1);
 		do {
-			look_all(&l);
+			snapshot_all(&l);
 			for (unsigned i = 0; i < l.nsessions; i++, n++) {
 				assert_true(page[i].id > last);
 				last = page[i].id;
@@ -151,22 +151,22 @@ static void sessions_end_between_pages(void **state)
 	begin(1, 1);
 	first = pair_of(1);
 	second = pair_of(2);
-	look_all(&l);
+	snapshot_all(&l);
 	assert_int_equal(page[0].id, 1);
 	peer_end(&w.pairs[first].client);
 	peer_end(&w.pairs[second].client);
 	world_run(&w, 5 * NSEC_PER_SEC);
 	assert_int_equal(proxy_sessions(w.proxy), 1);
-	look_all(&l);
+	snapshot_all(&l);
 	assert_int_equal(l.nsessions, 1);
 	assert_int_equal(page[0].id, 3);
-	look_all(&l);
+	snapshot_all(&l);
 	assert_int_equal(l.nsessions, 0);
 	assert_false(l.more);
 	/* Another look in between changes nothing but the place in the list. */
-	look_all(&other);
+	snapshot_all(&other);
 	assert_int_equal(other.nsessions, 1);
-	look_all(&l);
+	snapshot_all(&l);
 	assert_int_equal(l.nsessions, 0);
 	end();
 }
@@ -179,22 +179,22 @@ static void what_is_wanted_is_found(void **state)
 	(void)state;
 	begin(1, 2);
 	l.want.route = 1;
-	look_all(&l);
+	snapshot_all(&l);
 	assert_int_equal(l.nsessions, 1);
 	assert_int_equal(page[0].route, 1);
 	l = sessions_of(page + 1, 3);
 	memcpy(l.want.client, page[0].client, sizeof(page[0].client));
-	look_all(&l);
+	snapshot_all(&l);
 	assert_true(l.nsessions >= 1);
 	for (unsigned i = 0; i < l.nsessions; i++)
 		assert_string_equal(page[1 + i].client, page[0].client);
 	l = sessions_of(page, 4);
 	memcpy(l.want.client, "192.0.2.77", 11);
-	look_all(&l);
+	snapshot_all(&l);
 	assert_int_equal(l.nsessions, 0);
 	l = sessions_of(page, 4);
 	memcpy(l.want.name, "nobody", 7);
-	look_all(&l);
+	snapshot_all(&l);
 	assert_int_equal(l.nsessions, 0);
 	end();
 }
@@ -203,8 +203,8 @@ static void calls_in_flight_are_seen(void **state)
 {
 	struct snapshot_session session;
 	struct snapshot_call calls[8];
-	struct snapshot l = {.kind = LOOK_CALLS,
-			     .want = {.route = LOOK_ANY_ROUTE},
+	struct snapshot l = {.kind = SNAPSHOT_CALLS,
+			     .want = {.route = SNAPSHOT_ANY_ROUTE},
 			     .sessions = &session,
 			     .calls = calls,
 			     .most = 4};
@@ -216,7 +216,7 @@ static void calls_in_flight_are_seen(void **state)
 		peer_call(&w.pairs[1].client, &bulk);
 	world_run(&w, NSEC_PER_SEC);
 	l.want.id = id_of(1);
-	look_all(&l);
+	snapshot_all(&l);
 	assert_int_equal(l.nsessions, 1);
 	assert_int_equal(session.route, 1);
 	assert_int_equal(session.in_flight, 6);
@@ -232,13 +232,13 @@ static void calls_in_flight_are_seen(void **state)
 	assert_int_equal(peer_release(&w.pairs[1].server, true), 6);
 	world_run(&w, 5 * NSEC_PER_SEC);
 	l.after = 0;
-	look_all(&l);
+	snapshot_all(&l);
 	assert_int_equal(session.in_flight, 0);
 	assert_int_equal(l.ncalls, 0);
 	assert_int_equal(l.calls_left, 0);
 	l.want.id = 99;
 	l.after = 0;
-	look_all(&l);
+	snapshot_all(&l);
 	assert_int_equal(l.nsessions, 0);
 	end();
 }
@@ -247,7 +247,7 @@ static void calls_in_flight_are_seen(void **state)
 static void a_drained_session_ends_between_calls(void **state)
 {
 	struct snapshot l = {
-		.kind = LOOK_DRAIN, .want = {.route = 0}, .patience = 20 * NSEC_PER_SEC};
+		.kind = SNAPSHOT_DRAIN, .want = {.route = 0}, .patience = 20 * NSEC_PER_SEC};
 
 	(void)state;
 	for (unsigned cv = 1; cv <= 2; cv++)
@@ -258,7 +258,7 @@ static void a_drained_session_ends_between_calls(void **state)
 				peer_call(&w.pairs[0].client, &bulk);
 			world_run(&w, NSEC_PER_SEC);
 			l.after = 0;
-			look_all(&l);
+			snapshot_all(&l);
 			assert_int_equal(l.nsessions, 1);
 			world_run(&w, NSEC_PER_SEC);
 			assert_false(w.pairs[0].client.closed); /* they are in flight */
@@ -280,8 +280,8 @@ static void a_drained_session_ends_between_calls(void **state)
 
 static void draining_does_not_wait_for_ever(void **state)
 {
-	struct snapshot l = {.kind = LOOK_DRAIN,
-			     .want = {.route = LOOK_ANY_ROUTE},
+	struct snapshot l = {.kind = SNAPSHOT_DRAIN,
+			     .want = {.route = SNAPSHOT_ANY_ROUTE},
 			     .patience = 3 * NSEC_PER_SEC};
 	nsec_t before;
 
@@ -292,7 +292,7 @@ static void draining_does_not_wait_for_ever(void **state)
 	world_run(&w, NSEC_PER_SEC);
 	l.want.id = id_of(0);
 	before = memnet_now(w.net);
-	look_all(&l);
+	snapshot_all(&l);
 	while (!w.pairs[0].client.closed) {
 		world_run(&w, NSEC_PER_SEC);
 		assert_true(memnet_now(w.net) - before < 10 * NSEC_PER_SEC);
@@ -305,16 +305,16 @@ static void draining_does_not_wait_for_ever(void **state)
 /* Many at once, and one that is asked twice. */
 static void all_are_drained(void **state)
 {
-	struct snapshot l = {.kind = LOOK_DRAIN,
-			     .want = {.route = LOOK_ANY_ROUTE},
+	struct snapshot l = {.kind = SNAPSHOT_DRAIN,
+			     .want = {.route = SNAPSHOT_ANY_ROUTE},
 			     .patience = 20 * NSEC_PER_SEC};
 
 	(void)state;
 	begin(1, 1);
-	look_all(&l);
+	snapshot_all(&l);
 	assert_int_equal(l.nsessions, 3);
 	l.after = 0;
-	look_all(&l);
+	snapshot_all(&l);
 	world_run(&w, 5 * NSEC_PER_SEC);
 	for (unsigned i = 0; i < 3; i++)
 		assert_true(w.pairs[i].client.closed);
@@ -324,7 +324,7 @@ static void all_are_drained(void **state)
 
 static void a_killed_session_ends_at_once(void **state)
 {
-	struct snapshot l = {.kind = LOOK_KILL, .want = {.route = LOOK_ANY_ROUTE}};
+	struct snapshot l = {.kind = SNAPSHOT_KILL, .want = {.route = SNAPSHOT_ANY_ROUTE}};
 
 	(void)state;
 	for (unsigned v = 1; v <= 2; v++) {
@@ -335,7 +335,7 @@ static void a_killed_session_ends_at_once(void **state)
 		world_run(&w, NSEC_PER_SEC);
 		l.want.id = id_of(2);
 		l.after = 0;
-		look_all(&l);
+		snapshot_all(&l);
 		assert_int_equal(l.nsessions, 1);
 		world_run(&w, 5 * NSEC_PER_SEC);
 		assert_true(w.pairs[2].client.closed);
@@ -348,7 +348,7 @@ static void a_killed_session_ends_at_once(void **state)
 /* Before its server is connected: that is no fault of the server's. */
 static void killed_while_it_connects(void **state)
 {
-	struct snapshot l = {.kind = LOOK_KILL, .want = {.route = LOOK_ANY_ROUTE, .id = 1}};
+	struct snapshot l = {.kind = SNAPSHOT_KILL, .want = {.route = SNAPSHOT_ANY_ROUTE, .id = 1}};
 	struct setup s = setup_defaults(1, 2, 45);
 	const struct proxy_counters *c;
 
@@ -357,7 +357,7 @@ static void killed_while_it_connects(void **state)
 	world_connect_pair(&w, 0);
 	while (proxy_sessions(w.proxy) == 0)
 		world_run(&w, NSEC_PER_MS / 100);
-	look_all(&l);
+	snapshot_all(&l);
 	assert_int_equal(l.nsessions, 1);
 	world_run(&w, 5 * NSEC_PER_SEC);
 	c = proxy_route_counters(w.proxy, 0);
@@ -373,7 +373,7 @@ static void killed_while_it_connects(void **state)
 static void draining_waits_for_both_directions(void **state)
 {
 	struct snapshot l = {
-		.kind = LOOK_DRAIN, .want = {.route = 0}, .patience = 60 * NSEC_PER_SEC};
+		.kind = SNAPSHOT_DRAIN, .want = {.route = 0}, .patience = 60 * NSEC_PER_SEC};
 
 	(void)state;
 	for (unsigned cv = 1; cv <= 2; cv++)
@@ -383,7 +383,7 @@ static void draining_waits_for_both_directions(void **state)
 			peer_call(&w.pairs[0].server, &small);
 			world_run(&w, NSEC_PER_SEC);
 			l.after = 0;
-			look_all(&l);
+			snapshot_all(&l);
 			world_run(&w, 5 * NSEC_PER_SEC);
 			assert_false(w.pairs[0].client.closed);
 			assert_false(w.pairs[0].server.closed);
@@ -457,7 +457,7 @@ static void latency_buckets(void **state)
 
 static void memory_adds_up(void **state)
 {
-	struct snapshot l = {.kind = LOOK_MEMORY};
+	struct snapshot l = {.kind = SNAPSHOT_MEMORY};
 	uint64_t sum;
 
 	(void)state;
@@ -465,7 +465,7 @@ static void memory_adds_up(void **state)
 	w.pairs[0].server.holds = true;
 	peer_call(&w.pairs[0].client, &bulk);
 	world_run(&w, NSEC_PER_SEC);
-	look_all(&l);
+	snapshot_all(&l);
 	assert_int_equal(l.memory.used, world_arena(&w)->used);
 	assert_int_equal(l.memory.total, world_arena(&w)->bytes);
 	sum = l.memory.own;
