@@ -105,9 +105,9 @@ static bool take_host(struct round *round, unsigned i)
 	if (name->answers == host->answers)
 		return false;
 	if (name->last.result == NAMES_FAILED)
-		servers_unfound(round->of, i, name->expires);
+		servers_lookup_failed(round->of, i, name->expires);
 	else
-		servers_found(round->of, i, name->last.addrs, name->last.n, name->expires);
+		servers_lookup_result(round->of, i, name->last.addrs, name->last.n, name->expires);
 	host->name = NULL;
 	return true;
 }
@@ -142,7 +142,7 @@ static void begin(struct upstreams *u, struct round *round, struct servers *of, 
 			continue;
 		host->name = names_want(&u->names, text, now);
 		if (!host->name) /* no memory: try again soon */
-			servers_unfound(of, i, now + NAMES_RETRY);
+			servers_lookup_failed(of, i, now + NAMES_RETRY);
 		else if (host->name->is_asked)
 			host->answers = host->name->answers;
 		else /* the answer is still valid, or came at once */

@@ -35,9 +35,9 @@ struct route_state {
 	struct leg_config server_v1;   /* settings of a server leg that speaks version 1 only */
 	struct servers *servers;       /* route->servers, or its own if that is NULL */
 	bool owns_servers;
-	/* struct session_way of sessions that chose this route, and wait for no address */
-	struct list ways;
-	/* struct session_way of sessions that wait for the address of their server */
+	/* struct session_upstream of sessions that chose this route, and wait for no address */
+	struct list upstreams;
+	/* struct session_upstream of sessions that wait for the address of their server */
 	struct list waiting;
 	uint64_t moves;	      /* servers_moves() at the last look for moved clients */
 	struct list probes;   /* probes under way: probe.c */
@@ -273,7 +273,7 @@ static inline const char *session_server_text(const struct session *s, char *tex
 {
 	struct fabric_addr addr;
 
-	servers_addr(s->route->servers, s->way->guest.server, &addr);
+	servers_addr(s->route->servers, s->upstream->user.server, &addr);
 	return fabric_addr_format(&addr, text);
 }
 

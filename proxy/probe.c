@@ -158,18 +158,18 @@ static int probe_connect(struct probe *pr)
 	struct fabric_addr from;
 	struct proxy *p = rs->proxy;
 	const struct leg_config *cfg = &rs->probe_leg;
-	struct leg_way way = {.fabric = p->cfg.fabrics[rs->route->upstream_fabric],
-			      .to = &pr->to,
-			      .resets = true};
+	struct leg_target target = {.fabric = p->cfg.fabrics[rs->route->upstream_fabric],
+				    .to = &pr->to,
+				    .resets = true};
 	struct via via = {.n = 0};
 
 	if ((cfg->versions & LEG_V1) &&
 	    (pr->tried_v1 || p->now < servers_v1_until(rs->servers, pr->slot)))
 		cfg = &rs->probe_leg_v1;
 	if (has_source(pr, &from))
-		way.from = &from;
+		target.from = &from;
 	route_pass(rs, &via);
-	way.via = &via;
+	target.via = &via;
 	leg_init(&pr->leg, RPC_INITIATOR);
 	pr->leg.is_probe = true;
 	pr->leg.bare = session_goes_bare(rs, pr->slot, pr->tried_bare);
@@ -178,7 +178,7 @@ static int probe_connect(struct probe *pr)
 	 * one's. The leg's own deadline is earlier. */
 	pr->end = p->now + rs->route->server.setup_timeout + NSEC_PER_SEC;
 	pr->leg.first_xid = (uint32_t)session_random(p);
-	return leg_connect(&pr->leg, cfg, &p->arena, &way, 1, p->now);
+	return leg_connect(&pr->leg, cfg, &p->arena, &target, 1, p->now);
 }
 
 static void await(struct probe *pr)
@@ -187,7 +187,7 @@ static void await(struct probe *pr)
 }
 
 /* Connect again as sessions do, in version 1 or without host authentication. Return: whether
- * another connection is under way. */
+ * another connection is under target. */
 static bool again(struct probe *pr, int *status)
 {
 	int err;

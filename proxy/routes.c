@@ -98,7 +98,7 @@ int proxy_route_add(struct proxy *p, unsigned slot, unsigned part, unsigned side
 	rs->slot = slot;
 	rs->server_v1 = rs->route->server;
 	rs->server_v1.versions = LEG_V1;
-	list_init(&rs->ways);
+	list_init(&rs->upstreams);
 	list_init(&rs->waiting);
 	probes_init(rs);
 	init_groups(rs, part);

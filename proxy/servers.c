@@ -72,7 +72,7 @@ static struct servers_pin *pin_get(struct servers *s, const struct fabric_addr *
 		pin->next = *at;
 		*at = pin;
 	}
-	pin->guests++;
+	pin->users++;
 	return pin;
 }
 
@@ -80,7 +80,7 @@ static void pin_put(struct servers *s, struct servers_pin *pin)
 {
 	struct servers_pin **at = bucket_of(s, pin->key);
 
-	if (--pin->guests > 0)
+	if (--pin->users > 0)
 		return;
 	if (pin->has_server)
 		s->at[pin->server].users--;
@@ -103,15 +103,15 @@ static void pin_to(struct servers *s, struct servers_pin *pin, uint32_t server)
 	pin->epoch++;
 }
 
-/* --- guests --- */
+/* --- users --- */
 
-static bool has_failed(const struct servers_guest *g, uint32_t server)
+static bool has_failed(const struct servers_user *g, uint32_t server)
 {
 	return g->tried >> server & 1;
 }
 
 /* Whether the session goes to the server of its client's other sessions. */
-static bool follows(const struct servers *s, const struct servers_guest *g, nsec_t now)
+static bool follows(const struct servers *s, const struct servers_user *g, nsec_t now)
 {
 	const struct servers_pin *pin = g->pin;
 	const struct server *server;
@@ -121,11 +121,11 @@ static bool follows(const struct servers *s, const struct servers_guest *g, nsec
 	server = &s->at[pin->server];
 	if (pin->open > 0)
 		return server->unprobed < SERVERS_PROBES_FAILED;
-	return pin->guests > 1 && server->is_listed && !is_down(server, now);
+	return pin->users > 1 && server->is_listed && !is_down(server, now);
 }
 
 /* Return: CHOICE_NONE when none is left. */
-static uint32_t pick(const struct servers *s, const struct servers_guest *g, nsec_t now)
+static uint32_t pick(const struct servers *s, const struct servers_user *g, nsec_t now)
 {
 	struct choice_server at[SERVERS_MOST];
 
@@ -140,7 +140,7 @@ static uint32_t pick(const struct servers *s, const struct servers_guest *g, nse
 	return choice_pick(at, s->nat, s->cfg.by_client ? g->pin->key : NULL);
 }
 
-static void give_up_server(struct servers *s, struct servers_guest *g)
+static void give_up_server(struct servers *s, struct servers_user *g)
 {
 	if (!g->has_server)
 		return;
@@ -154,7 +154,7 @@ static void give_up_server(struct servers *s, struct servers_guest *g)
 
 /* A server whose time is over is tried by one session; for others it is down for as long as that
  * takes. */
-static void take_server(struct servers *s, struct servers_guest *g, uint32_t server, nsec_t now)
+static void take_server(struct servers *s, struct servers_user *g, uint32_t server, nsec_t now)
 {
 	struct server *at = &s->at[server];
 
@@ -168,7 +168,7 @@ static void take_server(struct servers *s, struct servers_guest *g, uint32_t ser
 	}
 }
 
-static enum servers_answer choose(struct servers *s, struct servers_guest *g,
+static enum servers_answer choose(struct servers *s, struct servers_user *g,
 				  const struct fabric_addr *client, nsec_t now)
 {
 	uint32_t server;
@@ -199,7 +199,7 @@ static enum servers_answer choose(struct servers *s, struct servers_guest *g,
 	return SERVERS_GO;
 }
 
-enum servers_answer servers_choose(struct servers *s, struct servers_guest *g,
+enum servers_answer servers_choose(struct servers *s, struct servers_user *g,
 				   const struct fabric_addr *client, nsec_t now)
 {
 	enum servers_answer answer;
@@ -237,7 +237,7 @@ static bool note_connected(struct server *server)
 
 /* Whether the session is to follow its client to another server, although its own connection is
  * set up. */
-static bool is_elsewhere(const struct servers *s, const struct servers_guest *g)
+static bool client_has_moved(const struct servers *s, const struct servers_user *g)
 {
 	const struct servers_pin *pin = g->pin;
 
@@ -247,7 +247,7 @@ static bool is_elsewhere(const struct servers *s, const struct servers_guest *g)
 	       s->at[pin->server].unprobed < SERVERS_PROBES_FAILED;
 }
 
-bool servers_opened(struct servers *s, struct servers_guest *g, bool *came_up)
+bool servers_opened(struct servers *s, struct servers_user *g, bool *came_up)
 {
 	struct server *server;
 	bool stays, moves;
@@ -256,7 +256,7 @@ bool servers_opened(struct servers *s, struct servers_guest *g, bool *came_up)
 	server = &s->at[g->server];
 	server->count.connects++;
 	*came_up = note_connected(server);
-	stays = !is_elsewhere(s, g);
+	stays = !client_has_moved(s, g);
 	moves = stays && g->pin->open > 0 && g->pin->server != g->server;
 	s->count.moves += moves;
 	if (stays) {
@@ -272,7 +272,7 @@ bool servers_opened(struct servers *s, struct servers_guest *g, bool *came_up)
 	return stays;
 }
 
-bool servers_failed(struct servers *s, struct servers_guest *g, nsec_t now)
+bool servers_failed(struct servers *s, struct servers_user *g, nsec_t now)
 {
 	struct server *server;
 	bool was_down;
@@ -294,7 +294,7 @@ bool servers_failed(struct servers *s, struct servers_guest *g, nsec_t now)
 	return !was_down;
 }
 
-bool servers_has_moved(struct servers *s, const struct servers_guest *g)
+bool servers_has_moved(struct servers *s, const struct servers_user *g)
 {
 	bool moved;
 
@@ -318,13 +318,13 @@ uint64_t servers_moves(struct servers *s)
  * lead anywhere. */
 static bool has_other(const struct servers *s, struct servers_pin *pin, nsec_t now)
 {
-	const struct servers_guest anew = {.pin = pin};
+	const struct servers_user anew = {.pin = pin};
 	uint32_t own = pick(s, &anew, now);
 
 	return own != CHOICE_NONE && (own != pin->server || !servers_are_known(s, now));
 }
 
-bool servers_release(struct servers *s, const struct servers_guest *g, nsec_t now)
+bool servers_release(struct servers *s, const struct servers_user *g, nsec_t now)
 {
 	bool released;
 
@@ -343,14 +343,14 @@ bool servers_release(struct servers *s, const struct servers_guest *g, nsec_t no
 	return released;
 }
 
-void servers_leave(struct servers *s, struct servers_guest *g)
+void servers_leave(struct servers *s, struct servers_user *g)
 {
 	pthread_mutex_lock(&s->lock);
 	give_up_server(s, g);
 	if (g->pin)
 		pin_put(s, g->pin);
 	pthread_mutex_unlock(&s->lock);
-	*g = (struct servers_guest){.pin = NULL};
+	*g = (struct servers_user){.pin = NULL};
 }
 
 nsec_t servers_v1_until(struct servers *s, unsigned slot)

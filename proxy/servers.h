@@ -31,7 +31,7 @@
 enum {
 	SERVERS_HOSTS = 16,   /* hosts in the configuration */
 	SERVERS_OF_HOST = 32, /* addresses taken of one name */
-	SERVERS_MOST = 64,    /* servers known at once; struct servers_guest has a bit for each */
+	SERVERS_MOST = 64,    /* servers known at once; struct servers_user has a bit for each */
 	SERVERS_HOST_BYTES = 256,
 	SERVERS_NONE = UINT32_MAX,
 };
@@ -90,9 +90,9 @@ int servers_configure(struct servers *s, const struct servers_config *cfg) WARN_
 
 struct servers_pin;
 
-/** struct servers_guest - one session's use of the servers, from the first servers_choose() to
+/** struct servers_user - one session's use of the servers, from the first servers_choose() to
  * servers_leave(); zero at first. */
-struct servers_guest {
+struct servers_user {
 	struct servers_pin *pin; /* of its client; NULL before the first servers_choose() */
 	uint64_t tried;		 /* bit mask of servers that failed this session */
 	uint64_t ticket;	 /* the look-up that it waits for; 0: none */
@@ -116,7 +116,7 @@ enum servers_answer {
  *
  * After servers_failed() it chooses the next one. If names have to be looked up it requests that.
  */
-enum servers_answer servers_choose(struct servers *s, struct servers_guest *g,
+enum servers_answer servers_choose(struct servers *s, struct servers_user *g,
 				   const struct fabric_addr *client, nsec_t now) WARN_UNUSED;
 
 /** servers_addr - the address of server @slot, into @out. */
@@ -129,14 +129,14 @@ void servers_addr(struct servers *s, unsigned slot, struct fabric_addr *out);
  * Return: true; or false: the client was assigned another server meanwhile, which has not failed
  * this session: call servers_choose() again.
  */
-bool servers_opened(struct servers *s, struct servers_guest *g, bool *came_up) WARN_UNUSED;
+bool servers_opened(struct servers *s, struct servers_user *g, bool *came_up) WARN_UNUSED;
 
 /** servers_failed - the connection to .server could not be set up. Return: whether the server was
  * up before. */
-bool servers_failed(struct servers *s, struct servers_guest *g, nsec_t now);
+bool servers_failed(struct servers *s, struct servers_user *g, nsec_t now);
 
 /** servers_has_moved - whether the client of @g is now assigned to another server. */
-bool servers_has_moved(struct servers *s, const struct servers_guest *g);
+bool servers_has_moved(struct servers *s, const struct servers_user *g);
 
 /**
  * servers_release - an operator drains the client of @g: it chooses a server anew
@@ -144,14 +144,14 @@ bool servers_has_moved(struct servers *s, const struct servers_guest *g);
  * The client's sessions alive now count as moved. Nothing happens if the client would choose the
  * same server, or has no server. Return: whether it was released.
  */
-bool servers_release(struct servers *s, const struct servers_guest *g, nsec_t now);
+bool servers_release(struct servers *s, const struct servers_user *g, nsec_t now);
 
 /** servers_moves - how many clients have moved or were released. When the number has changed,
  * servers_has_moved() may be true for some sessions. */
 uint64_t servers_moves(struct servers *s);
 
 /** servers_leave - session @g ends; idempotent. */
-void servers_leave(struct servers *s, struct servers_guest *g);
+void servers_leave(struct servers *s, struct servers_user *g);
 
 /** servers_v1_until, servers_remember_v1 - until when server @slot is believed to speak version 1
  * alone. */
@@ -189,16 +189,16 @@ uint64_t servers_asked(struct servers *s);
 const char *servers_expired(struct servers *s, unsigned i, nsec_t now);
 
 /**
- * servers_found - the result of a look-up of host @i
+ * servers_lookup_result - the result of a look-up of host @i
  * @addrs:   ports do not matter; addresses that cannot be connected to are left out
  * @expires: sessions that begin after it do not use the result; if it has passed, sessions
  *           that wait now still use it
  */
-void servers_found(struct servers *s, unsigned i, const struct fabric_addr *addrs, unsigned n,
-		   nsec_t expires);
+void servers_lookup_result(struct servers *s, unsigned i, const struct fabric_addr *addrs,
+			   unsigned n, nsec_t expires);
 
-/** servers_unfound - the look-up of host @i failed: the previous result stays valid until @again. */
-void servers_unfound(struct servers *s, unsigned i, nsec_t again);
+/** servers_lookup_failed - the look-up of host @i failed: the previous result stays valid until @again. */
+void servers_lookup_failed(struct servers *s, unsigned i, nsec_t again);
 
 /** servers_answered - all look-ups requested up to @ticket are done. */
 void servers_answered(struct servers *s, uint64_t ticket);

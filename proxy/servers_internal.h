@@ -33,8 +33,8 @@ struct server {
 struct servers_pin {
 	uint8_t key[CHOICE_KEY];
 	struct servers_pin *next;
-	unsigned guests;
-	unsigned open;	 /* sessions of .guests that are open at .server, in this epoch */
+	unsigned users;
+	unsigned open;	 /* sessions of .users that are open at .server, in this epoch */
 	uint32_t server; /* .has_server */
 	uint32_t epoch;	 /* number of assignments so far */
 	bool has_server;
@@ -52,7 +52,7 @@ struct servers {
 	unsigned nat; /* number of slots */
 	struct servers_pin *pins[SERVERS_BUCKETS];
 	/* The result of the last look-up of each host. */
-	struct servers_found {
+	struct servers_lookup_result {
 		/* When it has to be looked up again; NSEC_NEVER: the host is an address. */
 		nsec_t expires;
 		unsigned n;

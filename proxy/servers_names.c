@@ -195,13 +195,13 @@ int servers_relist(struct servers *s)
 
 /* Addresses are found at once; names that were known stay known. */
 static void find_hosts(struct servers *s, const struct servers_config *cfg,
-		       struct servers_found *found)
+		       struct servers_lookup_result *found)
 {
 	for (unsigned i = 0; i < cfg->nhosts; i++) {
 		const struct servers_host *host = &cfg->hosts[i];
 
 		if (host->addr.len) {
-			found[i] = (struct servers_found){
+			found[i] = (struct servers_lookup_result){
 				.expires = NSEC_NEVER, .n = 1, .addrs = {host->addr}};
 			continue;
 		}
@@ -215,7 +215,8 @@ static void find_hosts(struct servers *s, const struct servers_config *cfg,
 
 static int configure(struct servers *s, const struct servers_config *cfg)
 {
-	struct servers_found *was = s->found, *found = mem_zalloc(cfg->nhosts * sizeof(*found));
+	struct servers_lookup_result *was = s->found,
+				     *found = mem_zalloc(cfg->nhosts * sizeof(*found));
 	struct servers_config old = s->cfg;
 	int err;
 
@@ -332,7 +333,7 @@ static int by_octets(const struct fabric_addr *a, const struct fabric_addr *b)
 
 /* Insert in an order of our own, because the order of answers changes: IPv6 first, each address
  * once. */
-static void insert(struct servers_found *found, const struct fabric_addr *addr)
+static void insert(struct servers_lookup_result *found, const struct fabric_addr *addr)
 {
 	unsigned at = 0;
 
@@ -347,10 +348,10 @@ static void insert(struct servers_found *found, const struct fabric_addr *addr)
 	found->n++;
 }
 
-void servers_found(struct servers *s, unsigned i, const struct fabric_addr *addrs, unsigned n,
-		   nsec_t expires)
+void servers_lookup_result(struct servers *s, unsigned i, const struct fabric_addr *addrs,
+			   unsigned n, nsec_t expires)
 {
-	struct servers_found *found = &s->found[i];
+	struct servers_lookup_result *found = &s->found[i];
 
 	pthread_mutex_lock(&s->lock);
 	found->n = 0;
@@ -369,7 +370,7 @@ void servers_found(struct servers *s, unsigned i, const struct fabric_addr *addr
 	pthread_mutex_unlock(&s->lock);
 }
 
-void servers_unfound(struct servers *s, unsigned i, nsec_t again)
+void servers_lookup_failed(struct servers *s, unsigned i, nsec_t again)
 {
 	pthread_mutex_lock(&s->lock);
 	s->found[i].expires = again;

@@ -371,7 +371,7 @@ void session_free(struct session *s)
 	session_leave_preauth_queue(s);
 	session_limits_leave(p->session_limits, s->place);
 	s->listener->count.sessions_closed++;
-	session_way_end(s);
+	session_upstream_end(s);
 	if (s->route) {
 		s->route->count.sessions--;
 		session_share_leave(s);

@@ -151,20 +151,20 @@ struct session_queue {
 	struct debt answers_due; /* the debt of answers without which no other call can proceed */
 };
 
-/** struct session_way - the session's choice of a server, of those that its route has:
+/** struct session_upstream - the session's choice of a server, of those that its route has:
  * session_server.c. */
-struct session_way {
-	struct list link; /* route_state.ways */
+struct session_upstream {
+	struct list link; /* route_state.upstreams */
 	struct session *s;
-	struct servers_guest guest;
+	struct servers_user user;
 	/* The client was assigned another server: the server leg is closed for that reason. */
-	bool is_elsewhere;
+	bool has_moved;
 	struct via via; /* the gateways that the client came through, then this one */
 };
 
 /* Octets of the heap that a session's choice of a server takes, its share of proxy/servers.c
  * included. */
-enum { SESSION_WAY_BYTES = sizeof(struct session_way) + 64 };
+enum { SESSION_UPSTREAM_BYTES = sizeof(struct session_upstream) + 64 };
 
 struct session {
 	struct list link; /* in proxy.sessions */
@@ -176,7 +176,7 @@ struct session {
 	/* The route at whose listener the client arrived: .route, or the one whose listener .route
 	 * shares. */
 	struct route_state *listener;
-	struct session_way *way; /* owned */
+	struct session_upstream *upstream; /* owned */
 	uint64_t id;
 	char host[FABRIC_ADDR_TEXT]; /* the client's address, as limits count clients */
 	struct host *place;	     /* the client's entry in the session limits */

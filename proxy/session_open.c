@@ -91,7 +91,7 @@ static size_t fixed_bytes(const struct route_state *listener, const struct fabri
 		if (p->routes[i] && p->routes[i]->route->shares == listener->route &&
 		    server_bytes(p->routes[i]) > most)
 			most = server_bytes(p->routes[i]);
-	return sizeof(struct session) + SESSION_WAY_BYTES +
+	return sizeof(struct session) + SESSION_UPSTREAM_BYTES +
 	       leg_fixed_bytes(&listener->route->client, client->fabric, SESSION_OP_DEPTH) + most;
 }
 
@@ -177,7 +177,7 @@ static struct session *session_new(struct route_state *listener, const struct fa
 
 	if (!s)
 		return NULL;
-	if (keep_request(s, ev->private_data) || session_way_new(s)) {
+	if (keep_request(s, ev->private_data) || session_upstream_new(s)) {
 		session_drop_request(s);
 		mem_free(s);
 		return NULL;
@@ -355,7 +355,7 @@ void session_open(struct route_state *listener, const struct fabric_event *ev)
 		return;
 	}
 	route_pass(listener, &via);
-	s->way->via = via;
+	s->upstream->via = via;
 	session_set_route(s, rs);
 	log_debug("session.begin", "session=%llu route=%s peer=%s", (unsigned long long)s->id,
 		  rs->route->name, fabric_addr_format(&ev->conn->peer, peer));

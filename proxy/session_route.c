@@ -126,10 +126,10 @@ void session_set_route(struct session *s, struct route_state *rs)
 		s->route->count.sessions--;
 		session_share_leave(s);
 		route_put(s->route);
-		list_del(&s->way->link);
+		list_del(&s->upstream->link);
 	}
 	s->route = rs;
-	list_add_tail(&rs->ways, &s->way->link);
+	list_add_tail(&rs->upstreams, &s->upstream->link);
 	rs->count.sessions++;
 	open_queue(s, &s->forward, rs->route->client.credits, rs->route->server.credits);
 	/* No more reverse calls than there are Receives beside those for replies. */

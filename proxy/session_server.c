@@ -23,23 +23,23 @@
 /* A part of the time for set-up: after it older results of a look-up are used. */
 enum { KNOWN_SHARE = 4 };
 
-int session_way_new(struct session *s)
+int session_upstream_new(struct session *s)
 {
-	s->way = mem_zalloc(sizeof(*s->way));
-	if (!s->way)
+	s->upstream = mem_zalloc(sizeof(*s->upstream));
+	if (!s->upstream)
 		return ERR_NOMEM;
-	s->way->s = s;
-	list_init(&s->way->link);
+	s->upstream->s = s;
+	list_init(&s->upstream->link);
 	return 0;
 }
 
-void session_way_end(struct session *s)
+void session_upstream_end(struct session *s)
 {
 	if (s->route)
-		servers_leave(s->route->servers, &s->way->guest);
-	list_del(&s->way->link);
-	mem_free(s->way);
-	s->way = NULL;
+		servers_leave(s->route->servers, &s->upstream->user);
+	list_del(&s->upstream->link);
+	mem_free(s->upstream);
+	s->upstream = NULL;
 }
 
 const char *session_upstream_strerror(int err)
@@ -58,7 +58,8 @@ const char *session_upstream_strerror(int err)
 
 bool session_is_waiting(const struct session *s)
 {
-	return session_awaits_server(s) && s->way->guest.ticket && !s->way->guest.has_server;
+	return session_awaits_server(s) && s->upstream->user.ticket &&
+	       !s->upstream->user.has_server;
 }
 
 static void note_failure(struct session *s, int status)
@@ -66,7 +67,7 @@ static void note_failure(struct session *s, int status)
 	char server[FABRIC_ADDR_TEXT];
 
 	session_server_text(s, server);
-	if (servers_failed(s->route->servers, &s->way->guest, s->proxy->now))
+	if (servers_failed(s->route->servers, &s->upstream->user, s->proxy->now))
 		log_peer(LOG_LEVEL_WARN, "upstream.down", s->route->route->name,
 			 "route=%s server=%s cause=%s", s->route->route->name, server,
 			 err_name(status));
@@ -100,11 +101,11 @@ static void await_address(struct session *s)
 {
 	nsec_t all = s->route->route->server.setup_timeout, first = all / KNOWN_SHARE;
 
-	list_del(&s->way->link);
-	list_add_tail(&s->route->waiting, &s->way->link);
+	list_del(&s->upstream->link);
+	list_add_tail(&s->route->waiting, &s->upstream->link);
 	if (s->server.deadline == NSEC_NEVER)
 		s->server.deadline =
-			s->proxy->now + (s->way->guest.has_waited ? all - first : first);
+			s->proxy->now + (s->upstream->user.has_waited ? all - first : first);
 	session_await_setup(s);
 }
 
@@ -114,7 +115,7 @@ int session_find_server(struct session *s)
 	int err;
 
 	for (;;) {
-		switch (servers_choose(servers, &s->way->guest, &s->client.conn->peer,
+		switch (servers_choose(servers, &s->upstream->user, &s->client.conn->peer,
 				       s->proxy->now)) {
 		case SERVERS_GO:
 			break; /* leaves the switch */
@@ -139,7 +140,7 @@ int session_find_server(struct session *s)
 
 void session_lookup_late(struct session *s)
 {
-	struct servers_guest *g = &s->way->guest;
+	struct servers_user *g = &s->upstream->user;
 	int err = ERR_TIMEOUT;
 
 	if (!g->has_waited) {
@@ -156,7 +157,7 @@ void session_lookup_late(struct session *s)
 
 bool session_upstream_ready(struct session *s)
 {
-	struct servers_guest *g = &s->way->guest;
+	struct servers_user *g = &s->upstream->user;
 	char server[FABRIC_ADDR_TEXT];
 	bool came_up, stays = servers_opened(s->route->servers, g, &came_up);
 
@@ -164,7 +165,7 @@ bool session_upstream_ready(struct session *s)
 		log_peer(LOG_LEVEL_INFO, "upstream.up", s->route->route->name, "route=%s server=%s",
 			 s->route->route->name, session_server_text(s, server));
 	if (!stays) {
-		s->way->is_elsewhere = true;
+		s->upstream->has_moved = true;
 		leg_close(&s->server, ERR_CLOSED, "its client is with another server");
 	}
 	return stays;
@@ -172,15 +173,15 @@ bool session_upstream_ready(struct session *s)
 
 bool session_fail_over(struct session *s, int status, const char *why)
 {
-	if (!session_awaits_server(s) || !s->way->guest.has_server)
+	if (!session_awaits_server(s) || !s->upstream->user.has_server)
 		return false;
 	if (!session_is_of_server(status)) {
 		note_shortage(s, status, why);
 		return false;
 	}
-	if (!s->way->is_elsewhere)
+	if (!s->upstream->has_moved)
 		note_failure(s, status);
-	s->way->is_elsewhere = false;
+	s->upstream->has_moved = false;
 	if (timer_is_armed(&s->leave))
 		return false;
 	session_drop_server(s);
@@ -196,10 +197,10 @@ static void go_on_waiting(struct route_state *rs)
 	while ((it = list_pop(&rs->waiting)))
 		list_add_tail(&todo, it);
 	while ((it = list_pop(&todo))) {
-		struct session *s = container_of(it, struct session_way, link)->s;
+		struct session *s = container_of(it, struct session_upstream, link)->s;
 		int err = 0;
 
-		list_add_tail(&rs->ways, it);
+		list_add_tail(&rs->upstreams, it);
 		if (session_is_waiting(s))
 			err = session_find_server(s);
 		if (err < 0)
@@ -210,7 +211,7 @@ static void go_on_waiting(struct route_state *rs)
 
 void session_release(struct session *s, nsec_t deadline)
 {
-	(void)servers_release(s->route->servers, &s->way->guest, s->proxy->now);
+	(void)servers_release(s->route->servers, &s->upstream->user, s->proxy->now);
 	session_leave(s, deadline);
 }
 
@@ -228,11 +229,11 @@ static nsec_t move_patience(const struct proxy_route *route)
  */
 static void follow_clients(struct route_state *rs)
 {
-	for (struct list *it = rs->ways.next; it != &rs->ways; it = it->next) {
-		struct session_way *way = container_of(it, struct session_way, link);
-		struct session *s = way->s;
+	for (struct list *it = rs->upstreams.next; it != &rs->upstreams; it = it->next) {
+		struct session_upstream *up = container_of(it, struct session_upstream, link);
+		struct session *s = up->s;
 
-		if (timer_is_armed(&s->leave) || !servers_has_moved(rs->servers, &way->guest))
+		if (timer_is_armed(&s->leave) || !servers_has_moved(rs->servers, &up->user))
 			continue;
 		log_peer(LOG_LEVEL_INFO, "session.moves", s->host,
 			 "session=%llu route=%s why=\"its client leaves this server\"",

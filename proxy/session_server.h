@@ -6,8 +6,8 @@
 
 /** session_server - the choice of a session's server. */
 
-/** session_way_new - allocate s->way. Return: 0 or ERR_NOMEM. */
-int session_way_new(struct session *s) WARN_UNUSED;
+/** session_upstream_new - allocate s->upstream. Return: 0 or ERR_NOMEM. */
+int session_upstream_new(struct session *s) WARN_UNUSED;
 
 /**
  * session_find_server - choose a server and open the server leg, or wait for the server's address
@@ -44,8 +44,8 @@ void session_release(struct session *s, nsec_t deadline);
  * whether another server is being tried. */
 bool session_fail_over(struct session *s, int status, const char *why);
 
-/** session_way_end - @s ends: free s->way. */
-void session_way_end(struct session *s);
+/** session_upstream_end - @s ends: free s->upstream. */
+void session_upstream_end(struct session *s);
 
 /** sessions_note_changes - act on changes in proxy/servers.h: new addresses, and clients that moved. */
 void sessions_note_changes(struct proxy *p);

@@ -23,7 +23,8 @@ static void count_queue(struct session_queue *q, struct share *client, struct sh
 
 void session_share_server(struct session *s)
 {
-	struct share *all = s->route->by_server, *server = all ? &all[s->way->guest.server] : NULL;
+	struct share *all = s->route->by_server,
+		     *server = all ? &all[s->upstream->user.server] : NULL;
 
 	count_queue(&s->forward, s->share, server);
 	count_queue(&s->reverse, &s->route->servers_calls, server);

@@ -19,12 +19,12 @@ int session_connect_server(struct session *s)
 	const struct proxy_route *route = rs->route;
 	struct proxy *p = s->proxy;
 	const struct leg_config *cfg = &route->server;
-	unsigned slot = s->way->guest.server;
+	unsigned slot = s->upstream->user.server;
 	struct fabric_addr from, to;
-	struct leg_way way = {.fabric = p->cfg.fabrics[route->upstream_fabric],
-			      .to = &to,
-			      .via = &s->way->via,
-			      .resets = true};
+	struct leg_target target = {.fabric = p->cfg.fabrics[route->upstream_fabric],
+				    .to = &to,
+				    .via = &s->upstream->via,
+				    .resets = true};
 	int err;
 
 	servers_addr(rs->servers, slot, &to);
@@ -44,8 +44,8 @@ int session_connect_server(struct session *s)
 	s->server.after_silence = s->retried_bare;
 	s->server.first_xid = (uint32_t)session_random(p);
 	if (session_source(s, &from))
-		way.from = &from;
-	err = leg_connect(&s->server, cfg, &p->arena, &way, SESSION_OP_DEPTH, p->now);
+		target.from = &from;
+	err = leg_connect(&s->server, cfg, &p->arena, &target, SESSION_OP_DEPTH, p->now);
 	session_await_setup(s);
 	return err;
 }
@@ -54,7 +54,7 @@ void session_remember_v1(struct session *s)
 {
 	char server[FABRIC_ADDR_TEXT];
 
-	servers_remember_v1(s->route->servers, s->way->guest.server,
+	servers_remember_v1(s->route->servers, s->upstream->user.server,
 			    s->proxy->now + s->route->route->version_memory);
 	log_peer(LOG_LEVEL_INFO, "upstream.version", s->route->route->name,
 		 "route=%s server=%s version=1", s->route->route->name,
@@ -75,7 +75,7 @@ void session_forget_v1(struct session *s, int status)
 {
 	const struct rpc_transport *t = s->server.t;
 	struct route_state *rs = s->route;
-	unsigned slot = s->way->guest.server;
+	unsigned slot = s->upstream->user.server;
 	char server[FABRIC_ADDR_TEXT];
 
 	if (servers_v1_until(rs->servers, slot) <= s->proxy->now || !session_is_of_server(status) ||
@@ -87,7 +87,7 @@ void session_forget_v1(struct session *s, int status)
 		 session_server_text(s, server));
 }
 
-/* Return: whether another connection to the same server is under way. If not, *@status says why;
+/* Return: whether another connection to the same server is under target. If not, *@status says why;
  * it may be a shortage of this machine, which says nothing about the server. */
 static bool connect_again(struct session *s, int *status)
 {
@@ -130,7 +130,7 @@ static bool retry_unremembered(struct session *s, int *status)
 	if (s->retried_anew || !s->server.t || !session_is_of_server(*status))
 		return false;
 	s->retried_anew = true;
-	servers_remember_bare(s->route->servers, s->way->guest.server, 0);
+	servers_remember_bare(s->route->servers, s->upstream->user.server, 0);
 	return connect_again(s, status);
 }
 
@@ -139,7 +139,7 @@ bool session_retry_bare(struct session *s, int *status)
 	char server[FABRIC_ADDR_TEXT];
 
 	/* If the client was assigned another server, this session closed the leg itself. */
-	if (!session_awaits_server(s) || s->retried_bare || s->way->is_elsewhere)
+	if (!session_awaits_server(s) || s->retried_bare || s->upstream->has_moved)
 		return false;
 	if (s->server.bare)
 		return retry_unremembered(s, status);
@@ -169,10 +169,10 @@ void session_judge_bare(struct session *s, int status)
 	    s->state == SESSION_OPEN)
 		return;
 	if (serves && s->retried_bare)
-		servers_remember_bare(rs->servers, s->way->guest.server,
+		servers_remember_bare(rs->servers, s->upstream->user.server,
 				      now + nsec_min(rs->route->version_memory, BARE_MEMORY));
 	else if (!serves && session_is_of_server(status))
-		servers_remember_bare(rs->servers, s->way->guest.server, 0);
+		servers_remember_bare(rs->servers, s->upstream->user.server, 0);
 }
 
 void session_count_version(struct session *s, const struct leg *leg)

@@ -6,7 +6,7 @@
 
 /** session_version - the version that a session's server speaks. */
 
-/** session_connect_server - open the server leg to the server that s->way names. Return: as
+/** session_connect_server - open the server leg to the server that s->upstream names. Return: as
  * leg_connect(). */
 int session_connect_server(struct session *s) WARN_UNUSED;
 

@@ -117,22 +117,22 @@ static void leg_begin(struct leg *leg, const struct leg_config *cfg, struct buf_
 }
 
 int leg_connect(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
-		const struct leg_way *way, uint32_t op_depth, nsec_t now)
+		const struct leg_target *target, uint32_t op_depth, nsec_t now)
 {
 	uint8_t pdata[PRIVATE_BYTES];
 	struct fabric_conn_params params;
 	int err;
 
-	leg_begin(leg, cfg, arena, way->fabric, now);
-	if (way->via)
-		leg->via = *way->via;
+	leg_begin(leg, cfg, arena, target->fabric, now);
+	if (target->via)
+		leg->via = *target->via;
 	err = leg_take_memory(leg);
 	if (err < 0)
 		return err;
 	params = conn_params(leg, op_depth, pdata);
-	params.from = way->from;
-	params.resets = way->resets;
-	err = fabric_connect(way->fabric, way->to, &params, leg, &leg->conn);
+	params.from = target->from;
+	params.resets = target->resets;
+	err = fabric_connect(target->fabric, target->to, &params, leg, &leg->conn);
 	if (err < 0)
 		return err;
 	post_receives(leg);

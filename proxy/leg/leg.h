@@ -262,8 +262,8 @@ struct leg {
 	bool is_probe;	 /* set by the user: the leg belongs to a probe, not to a session */
 };
 
-/** struct leg_way - how to reach a server; everything is borrowed for the call. */
-struct leg_way {
+/** struct leg_target - how to reach a server; everything is borrowed for the call. */
+struct leg_target {
 	struct fabric *fabric;
 	const struct fabric_addr *from; /* local address; NULL: any */
 	const struct fabric_addr *to;
@@ -281,7 +281,7 @@ struct leg_way {
  * Return: 0, and the state is CONNECTING; or an error, and leg_fini() is still due.
  */
 int leg_connect(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
-		const struct leg_way *way, uint32_t op_depth, nsec_t now) WARN_UNUSED;
+		const struct leg_target *target, uint32_t op_depth, nsec_t now) WARN_UNUSED;
 
 /**
  * leg_accept - answer a FABRIC_EV_REQUEST: as leg_connect(), for an acceptor leg

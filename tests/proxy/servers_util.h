@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "proxy/servers.h"
 
-/** Servers of one route, client references to them (guests), and answers for names. */
+/** Servers of one route, users of them (clients), and answers for names. */
 
 #define S NSEC_PER_SEC
 
@@ -72,7 +72,7 @@ static inline void end(void)
 }
 
 /* The server that @client gets, as text; "-": none; "?": it must wait. */
-static inline const char *chosen(struct servers_guest *g, const char *client)
+static inline const char *chosen(struct servers_user *g, const char *client)
 {
 	static char text[FABRIC_ADDR_TEXT];
 	struct fabric_addr from = addr_of(client), to;
@@ -92,48 +92,48 @@ static inline const char *chosen(struct servers_guest *g, const char *client)
 	return "-";
 }
 
-static inline void goes_to(struct servers_guest *g, const char *client, const char *server)
+static inline void goes_to(struct servers_user *g, const char *client, const char *server)
 {
 	assert_string_equal(chosen(g, client), server);
 }
 
-static inline bool opens(struct servers_guest *g)
+static inline bool opens(struct servers_user *g)
 {
 	bool came_up;
 
 	return servers_opened(servers, g, &came_up);
 }
 
-static inline void is_with(struct servers_guest *g, const char *client, const char *server)
+static inline void is_with(struct servers_user *g, const char *client, const char *server)
 {
 	goes_to(g, client, server);
 	assert_true(opens(g));
 }
 
 /* Return: as servers_failed(). */
-static inline bool fails(struct servers_guest *g)
+static inline bool fails(struct servers_user *g)
 {
 	return servers_failed(servers, g, now);
 }
 
-static inline void leaves(struct servers_guest *g)
+static inline void leaves(struct servers_user *g)
 {
 	servers_leave(servers, g);
 }
 
-static inline void visits(struct servers_guest *g, const char *client, const char *server)
+static inline void visits(struct servers_user *g, const char *client, const char *server)
 {
 	goes_to(g, client, server);
 	leaves(g);
 }
 
-static inline void all_leave(struct servers_guest *g, unsigned n)
+static inline void all_leave(struct servers_user *g, unsigned n)
 {
 	while (n > 0)
 		leaves(&g[--n]);
 }
 
-static inline bool has_moved(const struct servers_guest *g)
+static inline bool has_moved(const struct servers_user *g)
 {
 	return servers_has_moved(servers, g);
 }
@@ -175,7 +175,7 @@ static inline void answer(const char *const *addrs, nsec_t ttl)
 		at[n] = addr_of(addrs[n]);
 	for (unsigned i = 0; i < SERVERS_HOSTS; i++)
 		if (servers_expired(servers, i, now))
-			servers_found(servers, i, at, n, now + ttl);
+			servers_lookup_result(servers, i, at, n, now + ttl);
 	servers_answered(servers, ticket);
 }
 

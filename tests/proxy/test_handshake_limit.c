@@ -8,10 +8,10 @@
 #include "base/mem.h"
 #include "proxy/handshake_limit.h"
 
-enum { PLACES = 8, GUESTS = 64 };
+enum { PLACES = 8, SLOTS = 64 };
 
 static struct handshake_limit d;
-static struct handshake_slot slots[GUESTS];
+static struct handshake_slot slots[SLOTS];
 
 static struct fabric_addr host(unsigned i)
 {
@@ -23,18 +23,18 @@ static struct fabric_addr host(unsigned i)
 	return addr;
 }
 
-static bool comes(unsigned guest, unsigned from, nsec_t now)
+static bool comes(unsigned slot, unsigned from, nsec_t now)
 {
 	const struct fabric_addr addr = host(from);
 
-	return handshake_limit_enter(&d, &slots[guest], &addr, now);
+	return handshake_limit_enter(&d, &slots[slot], &addr, now);
 }
 
 static int set_up(void **state)
 {
 	(void)state;
 	assert_int_equal(handshake_limit_init(&d, PLACES, PLACES / 2, 1), 0);
-	for (unsigned i = 0; i < GUESTS; i++)
+	for (unsigned i = 0; i < SLOTS; i++)
 		handshake_slot_init(&slots[i]);
 	return 0;
 }
@@ -42,7 +42,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < GUESTS; i++)
+	for (unsigned i = 0; i < SLOTS; i++)
 		handshake_limit_leave(&d, &slots[i]);
 	assert_int_equal(d.inside.count, 0);
 	handshake_limit_fini(&d);

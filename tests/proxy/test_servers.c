@@ -13,7 +13,7 @@ static void a_server_that_failed_is_left_alone_for_longer_and_longer(void **stat
 	(void)state;
 	begin(pair);
 	for (unsigned round = 0; round < 10; round++) {
-		struct servers_guest a = {.pin = NULL}, b = {.pin = NULL}, c = {.pin = NULL};
+		struct servers_user a = {.pin = NULL}, b = {.pin = NULL}, c = {.pin = NULL};
 
 		goes_to(&a, "10.1.0.1", "10.0.0.1");
 		assert_int_equal(fails(&a), round == 0);
@@ -40,7 +40,7 @@ static void a_server_that_failed_is_left_alone_for_longer_and_longer(void **stat
 
 static void one_connection_and_it_is_up(void **state)
 {
-	struct servers_guest a = {.pin = NULL};
+	struct servers_user a = {.pin = NULL};
 	bool came_up;
 
 	(void)state;
@@ -66,7 +66,7 @@ static void one_connection_and_it_is_up(void **state)
 /* Many that were on their way together do not make it ten minutes. */
 static void failures_at_once_are_one(void **state)
 {
-	struct servers_guest g[20] = {{.pin = NULL}}, one = {.pin = NULL};
+	struct servers_user g[20] = {{.pin = NULL}}, one = {.pin = NULL};
 
 	(void)state;
 	begin(pair);
@@ -82,7 +82,7 @@ static void failures_at_once_are_one(void **state)
 
 static void each_is_tried_once_and_none_is_left(void **state)
 {
-	struct servers_guest a = {.pin = NULL};
+	struct servers_user a = {.pin = NULL};
 
 	(void)state;
 	begin(pair);
@@ -144,7 +144,7 @@ static void a_probe_keeps_the_place_of_its_server(void **state)
 static void probes_find_down_what_still_connects(void **state)
 {
 	struct servers_config cfg = config_of(pair);
-	struct servers_guest a = {.pin = NULL}, b = {.pin = NULL};
+	struct servers_user a = {.pin = NULL}, b = {.pin = NULL};
 
 	(void)state;
 	cfg.probes = true;
@@ -183,7 +183,7 @@ static void probes_find_down_what_still_connects(void **state)
 /* nconnect, session trunking: what is chosen first holds for all. */
 static void connections_of_a_client_go_to_one_server(void **state)
 {
-	struct servers_guest a[8] = {{.pin = NULL}}, b = {.pin = NULL};
+	struct servers_user a[8] = {{.pin = NULL}}, b = {.pin = NULL};
 
 	(void)state;
 	begin(pair);
@@ -209,7 +209,7 @@ static void connections_of_a_client_go_to_one_server(void **state)
 /* Other clients found the server down; a client with an open session stays until its own connection fails. */
 static void an_open_client_is_not_moved_by_failures_of_others(void **state)
 {
-	struct servers_guest a = {.pin = NULL}, more = {.pin = NULL}, b = {.pin = NULL};
+	struct servers_user a = {.pin = NULL}, more = {.pin = NULL}, b = {.pin = NULL};
 
 	(void)state;
 	begin(pair);
@@ -225,7 +225,7 @@ static void an_open_client_is_not_moved_by_failures_of_others(void **state)
 
 static void a_client_moves_whole_and_only_when_it_arrives(void **state)
 {
-	struct servers_guest a[4] = {{.pin = NULL}}, b = {.pin = NULL}, late = {.pin = NULL};
+	struct servers_user a[4] = {{.pin = NULL}}, b = {.pin = NULL}, late = {.pin = NULL};
 
 	(void)state;
 	begin(pair);
@@ -262,7 +262,7 @@ static void a_client_moves_whole_and_only_when_it_arrives(void **state)
 /* If no other server accepts the client, its open sessions stay. */
 static void a_client_with_nowhere_to_go_stays(void **state)
 {
-	struct servers_guest a = {.pin = NULL}, more = {.pin = NULL};
+	struct servers_user a = {.pin = NULL}, more = {.pin = NULL};
 
 	(void)state;
 	begin(pair);
@@ -281,7 +281,7 @@ static void a_client_with_nowhere_to_go_stays(void **state)
 /* The client returns while sessions of its first stay have not ended. */
 static void a_client_that_comes_back_counts_its_own(void **state)
 {
-	struct servers_guest old = {.pin = NULL}, mid = {.pin = NULL}, new = {.pin = NULL};
+	struct servers_user old = {.pin = NULL}, mid = {.pin = NULL}, new = {.pin = NULL};
 
 	(void)state;
 	begin(pair);
@@ -307,7 +307,7 @@ static void a_client_that_comes_back_counts_its_own(void **state)
 /* Whichever session ends first and connects again at once. */
 static void a_client_that_is_drained_chooses_anew(void **state)
 {
-	struct servers_guest a[3] = {{.pin = NULL}}, late = {.pin = NULL}, b = {.pin = NULL};
+	struct servers_user a[3] = {{.pin = NULL}}, late = {.pin = NULL}, b = {.pin = NULL};
 	uint64_t before;
 
 	(void)state;
@@ -343,7 +343,7 @@ static void a_client_that_is_drained_chooses_anew(void **state)
 /* ... and a connection of its own that was under way by then does not lead it back. */
 static void one_under_way_when_drained_chooses_anew(void **state)
 {
-	struct servers_guest a = {.pin = NULL}, late = {.pin = NULL}, b = {.pin = NULL};
+	struct servers_user a = {.pin = NULL}, late = {.pin = NULL}, b = {.pin = NULL};
 	bool up;
 
 	(void)state;
@@ -373,7 +373,7 @@ static void clients_of_one_network_are_spread(void **state)
 	cfg.by_client = true;
 	begin_with(&cfg);
 	for (unsigned i = 1; i <= 200; i++) {
-		struct servers_guest g = {.pin = NULL}, again = {.pin = NULL};
+		struct servers_user g = {.pin = NULL}, again = {.pin = NULL};
 		char client[32], server[FABRIC_ADDR_TEXT];
 
 		snprintf(client, sizeof(client), "2001:db8::%x", i);
@@ -398,7 +398,7 @@ static void *worker(void *arg)
 	bool came_up;
 
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		struct servers_guest g = {.pin = NULL};
+		struct servers_user g = {.pin = NULL};
 		struct fabric_addr client = addr_of(i % 3 ? "10.1.0.1" : "10.1.0.2");
 
 		while (servers_choose(servers, &g, &client, now) == SERVERS_GO) {
@@ -418,7 +418,7 @@ static void workers_share_them(void **state)
 {
 	pthread_t threads[THREADS];
 	unsigned numbers[THREADS];
-	struct servers_guest a = {.pin = NULL};
+	struct servers_user a = {.pin = NULL};
 
 	(void)state;
 	begin(pair);

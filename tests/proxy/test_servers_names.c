@@ -4,7 +4,7 @@
 
 static void an_answer_holds_as_long_as_it_says(void **state)
 {
-	struct servers_guest a = {.pin = NULL}, b = {.pin = NULL};
+	struct servers_user a = {.pin = NULL}, b = {.pin = NULL};
 
 	(void)state;
 	begin(named);
@@ -30,7 +30,7 @@ static void an_answer_holds_as_long_as_it_says(void **state)
 /* As load balancers answer: another one for everybody, for no time at all. */
 static void an_answer_without_ttl_is_for_sessions_that_wait(void **state)
 {
-	struct servers_guest a = {.pin = NULL}, b = {.pin = NULL}, again = {.pin = NULL};
+	struct servers_user a = {.pin = NULL}, b = {.pin = NULL}, again = {.pin = NULL};
 
 	(void)state;
 	begin(named);
@@ -64,7 +64,7 @@ static const char *const renamed[] = {"other.example", NULL};
 /* An answer for the old name is no answer for sessions that wait for the new one. */
 static void sessions_that_wait_while_names_change_get_the_new_answer(void **state)
 {
-	struct servers_guest a = {.pin = NULL}, b = {.pin = NULL};
+	struct servers_user a = {.pin = NULL}, b = {.pin = NULL};
 	struct servers_config cfg = config_of(renamed);
 	uint64_t old;
 
@@ -88,12 +88,12 @@ static void sessions_that_wait_while_names_change_get_the_new_answer(void **stat
 
 static void what_was_known_holds_while_nobody_answers(void **state)
 {
-	struct servers_guest a = {.pin = NULL};
+	struct servers_user a = {.pin = NULL};
 
 	(void)state;
 	begin(named);
 	goes_to(&a, "10.1.0.1", "?");
-	servers_unfound(servers, 0, now + 5 * S);
+	servers_lookup_failed(servers, 0, now + 5 * S);
 	servers_answered(servers, servers_asked(servers));
 	visits(&a, "10.1.0.1", "-");
 	now += 5 * S;
@@ -102,7 +102,7 @@ static void what_was_known_holds_while_nobody_answers(void **state)
 	now += S;
 	leaves(&a);
 	goes_to(&a, "10.1.0.1", "?");
-	servers_unfound(servers, 0, now + 5 * S);
+	servers_lookup_failed(servers, 0, now + 5 * S);
 	servers_answered(servers, servers_asked(servers));
 	visits(&a, "10.1.0.1", "10.0.0.5");
 	assert_int_equal(figures()->lookup_failures, 2);
@@ -112,7 +112,7 @@ static void what_was_known_holds_while_nobody_answers(void **state)
 /* An answer for a name may contain anything. */
 static void answers_that_are_no_hosts_are_left_out(void **state)
 {
-	struct servers_guest a = {.pin = NULL};
+	struct servers_user a = {.pin = NULL};
 
 	(void)state;
 	begin(named);
@@ -134,7 +134,7 @@ static void answers_that_are_no_hosts_are_left_out(void **state)
 static void only_families_that_sources_have(void **state)
 {
 	struct servers_config cfg = config_of(named);
-	struct servers_guest a = {.pin = NULL};
+	struct servers_user a = {.pin = NULL};
 
 	(void)state;
 	cfg.v6 = false;
@@ -150,7 +150,7 @@ static void only_families_that_sources_have(void **state)
 /* In the order of their numbers, however the answer was turned. */
 static void addresses_of_a_name_have_an_order(void **state)
 {
-	struct servers_guest a = {.pin = NULL};
+	struct servers_user a = {.pin = NULL};
 
 	(void)state;
 	begin((const char *const[]){"10.0.0.200", "filer.example", NULL});
@@ -171,7 +171,7 @@ static void addresses_of_a_name_have_an_order(void **state)
  * SERVERS_MOST. */
 static void many_answers_take_bounded_room(void **state)
 {
-	struct servers_guest stays[SERVERS_MOST] = {{.pin = NULL}}, a = {.pin = NULL};
+	struct servers_user stays[SERVERS_MOST] = {{.pin = NULL}}, a = {.pin = NULL};
 	unsigned n = 0, refused = 0;
 
 	(void)state;
@@ -192,7 +192,7 @@ static void many_answers_take_bounded_room(void **state)
 		} else if (i % 100 == 0 && n < SERVERS_MOST) {
 			assert_true(opens(&a));
 			stays[n++] = a;
-			a = (struct servers_guest){.pin = NULL};
+			a = (struct servers_user){.pin = NULL};
 		}
 		leaves(&a);
 	}
@@ -208,7 +208,7 @@ static void another_configuration_keeps_what_is_known(void **state)
 {
 	static const char *const other[] = {"10.0.0.3", "10.0.0.2", "filer.example", NULL};
 	struct servers_config cfg = config_of(other);
-	struct servers_guest a = {.pin = NULL}, b = {.pin = NULL}, more = {.pin = NULL};
+	struct servers_user a = {.pin = NULL}, b = {.pin = NULL}, more = {.pin = NULL};
 
 	(void)state;
 	begin(pair);
@@ -240,7 +240,7 @@ static void every_allocation_may_fail(void **state)
 	static const char *const other[] = {"10.0.0.3", "filer.example", NULL};
 	struct servers_config cfg = config_of(pair), next = config_of(other);
 	struct fabric_addr client = addr_of("10.1.0.1");
-	struct servers_guest a = {.pin = NULL};
+	struct servers_user a = {.pin = NULL};
 
 	(void)state;
 	for (unsigned nth = 1; nth <= 3; nth++) {

@@ -27,7 +27,7 @@ static void give_up_early(struct peer *p)
 
 void peer_connect(struct peer *p, const struct fabric_addr *to)
 {
-	const struct leg_way way = {
+	const struct leg_target target = {
 		.fabric = p->fabric, .from = p->from.len ? &p->from : NULL, .to = to};
 
 	leg_init(&p->leg, RPC_INITIATOR);
@@ -35,7 +35,7 @@ void peer_connect(struct peer *p, const struct fabric_addr *to)
 	p->leg.first_xid = 0x77000000;
 	p->has_leg = true;
 	p->open = p->closed = false;
-	if (leg_connect(&p->leg, &p->cfg, &p->arena, &way, OPS, p->now(p->clock)) < 0)
+	if (leg_connect(&p->leg, &p->cfg, &p->arena, &target, OPS, p->now(p->clock)) < 0)
 		give_up_early(p);
 }
 

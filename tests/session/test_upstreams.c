@@ -354,10 +354,10 @@ static void end(void)
 static struct end *connects(unsigned client)
 {
 	struct node *n = &clients[client];
-	struct leg_way way = {.fabric = n->fabric, .from = &n->addr, .to = &front_addr};
+	struct leg_target target = {.fabric = n->fabric, .from = &n->addr, .to = &front_addr};
 	struct end *e = end_new(n, RPC_INITIATOR);
 
-	assert_int_equal(leg_connect(&e->leg, &n->cfg, &n->arena, &way, 1, memnet_now(net)), 0);
+	assert_int_equal(leg_connect(&e->leg, &n->cfg, &n->arena, &target, 1, memnet_now(net)), 0);
 	return e;
 }
 
@@ -573,7 +573,7 @@ static void answer(unsigned server, nsec_t ttl)
 	uint64_t ticket = servers_asked(servers);
 
 	assert_int_not_equal(ticket, 0);
-	servers_found(servers, 0, &at[server].addr, 1, memnet_now(net) + ttl);
+	servers_lookup_result(servers, 0, &at[server].addr, 1, memnet_now(net) + ttl);
 	servers_answered(servers, ticket);
 }
 

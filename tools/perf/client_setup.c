@@ -101,12 +101,12 @@ static int init_slots(struct client_conn *conn)
 int client_connect(struct client_conn *conn)
 {
 	const struct perf_client *c = conn->client;
-	const struct leg_way way = {.fabric = c->env.fabric,
-				    .from = c->cfg->from.len ? &c->cfg->from : NULL,
-				    .to = &c->cfg->to};
+	const struct leg_target target = {.fabric = c->env.fabric,
+					  .from = c->cfg->from.len ? &c->cfg->from : NULL,
+					  .to = &c->cfg->to};
 
 	conn->leg.first_xid = conn->xid_base - 1;
-	return leg_connect(&conn->leg, &c->cfg->leg, c->env.arena, &way,
+	return leg_connect(&conn->leg, &c->cfg->leg, c->env.arena, &target,
 			   c->cfg->depth * SLOT_HANDLES + SPARE_OPS, perf_now(&c->env));
 }
 
