@@ -266,7 +266,7 @@ static uint32_t server_takes(const struct session *s)
  *         2 client's GRANTs use up what its calls need.
  * Rule:   the client is granted what the server takes and a small queue. The grant is halved while
  *         calls wait for memory. If all busy legs could not use their grants at once it is the
- *         leg's part. It is MODEST at most while few Receives are left, and not less than MODEST
+ *         leg's part. It is GRANT_MIN at most while few Receives are left, and not less than GRANT_MIN
  *         for the last two reasons. A grant is never below one (RFC 8166 section 3.3.1).
  * Pinned: tests/session/test_pressure.c:credits_shrink_and_recover,
  *         tests/session/test_shared.c:grants_shrink_while_receives_are_short,
@@ -274,7 +274,7 @@ static uint32_t server_takes(const struct session *s)
  */
 static void set_grants(struct session *s)
 {
-	enum { MODEST = 4 };
+	enum { GRANT_MIN = 4 };
 	/* A client without a reply so far may be one of many that begin now. */
 	unsigned connections = s->stat[PROXY_CLIENT].replies ? 1 : s->proxy->nsessions;
 	uint32_t grant = server_takes(s), part;
@@ -288,10 +288,10 @@ static void set_grants(struct session *s)
 		grant = grant / 2 + 1;
 	part = recv_pool_share(s->client.recvs, connections, grant);
 	if (part < grant)
-		grant = part > MODEST ? part : MODEST;
-	if (grant > MODEST &&
+		grant = part > GRANT_MIN ? part : GRANT_MIN;
+	if (grant > GRANT_MIN &&
 	    (recv_pool_is_low(s->client.recvs) || recv_pool_is_low(s->server.recvs)))
-		grant = MODEST;
+		grant = GRANT_MIN;
 	if (grant != s->client.grant)
 		leg_set_grant(&s->client, grant);
 }
