@@ -558,7 +558,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	timer_queue_init(&iw->timers);
 	timer_init(&iw->probe, stream_probe);
 	timer_init(&iw->period, receives_period);
-	timer_init(&iw->press, receives_press);
+	timer_init(&iw->reclaim, receives_reclaim);
 	timer_init(&iw->trim, trim);
 	iw->rng = cfg->seed;
 	iw->sheds = 1; /* no connection was checked yet: their .shed_look is 0 */

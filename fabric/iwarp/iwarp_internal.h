@@ -36,7 +36,7 @@ struct iwarp_wake {
 };
 
 #define IWARP_TRIM_INTERVAL (10 * NSEC_PER_SEC)
-#define IWARP_PRESS_INTERVAL (250 * NSEC_PER_MS)
+#define IWARP_RECLAIM_INTERVAL (250 * NSEC_PER_MS)
 
 enum { SOCK_CONGESTION = 17 }; /* the name of a congestion control, and NUL */
 
@@ -87,13 +87,13 @@ struct iwarp {
 	struct recvq recvq;	    /* used if store.recvq is set */
 	struct iwarp_conn *greeted; /* its MPA frames are freed at the next poll */
 	struct timer_queue timers;
-	struct timer period; /* period of the recvq */
-	struct timer press;  /* armed while connections wait for Receives: receives_press() */
-	struct timer trim;   /* returns memory of the store */
-	uint32_t sheds;	     /* calls of fabric_shed() so far */
-	struct timer probe;  /* when `probes` is looked at */
-	uint32_t heard_us;   /* octets came since the last tick: poll that long, in us, for more */
-	nsec_t busy_until;   /* poll until then, do not block */
+	struct timer period;  /* period of the recvq */
+	struct timer reclaim; /* armed while connections wait for Receives: receives_reclaim() */
+	struct timer trim;    /* returns memory of the store */
+	uint32_t sheds;	      /* calls of fabric_shed() so far */
+	struct timer probe;   /* when `probes` is looked at */
+	uint32_t heard_us;    /* octets came since the last tick: poll that long, in us, for more */
+	nsec_t busy_until;    /* poll until then, do not block */
 	nsec_t ticked;
 	nsec_t latency_bound_until; /* turns are short until then: stream.c */
 	uint64_t rng;
@@ -119,10 +119,11 @@ struct iwarp_conn {
 	struct timer stall;    /* the peer's progress inside a message: see stream_stalled() */
 	uint64_t stall_octets, stall_messages;
 	uint32_t stall_msn;
-	uint32_t press_msn; /* the message seen by the last .press_looks looks: receives_press() */
-	uint64_t press_octets; /* all octets received at the last look */
 	uint32_t
-		press_at; /* octets of message .press_msn received at the first of the .press_looks looks */
+		reclaim_msn; /* the message seen by the last .reclaim_looks looks: receives_reclaim() */
+	uint64_t reclaim_octets; /* all octets received at the last look */
+	uint32_t
+		reclaim_at; /* octets of message .reclaim_msn received at the first of the .reclaim_looks looks */
 	uint32_t round; /* the round in which recv_sched.c last looked at it */
 	struct {
 		uint16_t looks, idle; /* looks in its read turn; looks since its last progress */
@@ -136,9 +137,9 @@ struct iwarp_conn {
 	/* the last fabric_shed() that found it holding memory; octets moved until then */
 	uint32_t shed_look;
 	uint64_t shed_moved;
-	nsec_t moved_much; /* when it last moved much: see stream.c */
-	bool moves_much;   /* it moved much when it was last served */
-	uint8_t press_looks;
+	nsec_t bulk_at; /* when it last moved much: see stream.c */
+	bool is_bulk;	/* it moved much when it was last served */
+	uint8_t reclaim_looks;
 	uint8_t events_in_row; /* events returned by fabric_poll() in a row */
 	bool initiator;
 	bool resets; /* as in fabric_conn_params */

@@ -18,14 +18,14 @@
  * Danger: peers that begin messages, a thousand at once, and do not end them hold all Receives (RFC
  *         5042 section 6.4.3.1). To do that costs them far less than the least rate of
  *         stream_stalled().
- * Rule:   every IWARP_PRESS_INTERVAL each connection inside a message is looked at. A connection
- *         that has not received another 1/PRESS_PARTS of a Receive in PRESS_LOOKS looks ends. A
+ * Rule:   every IWARP_RECLAIM_INTERVAL each connection inside a message is looked at. A connection
+ *         that has not received another 1/RECLAIM_PARTS of a Receive in RECLAIM_LOOKS looks ends. A
  *         connection that had no turn to read does not count.
  * Pinned: tests/iwarp/test_iwarp_begun.c:test_begun_without_octets, :test_slow_ones,
  *         :test_slow_alone.
  */
 
-enum { PRESS_LOOKS = 4, PRESS_PARTS = 8 };
+enum { RECLAIM_LOOKS = 4, RECLAIM_PARTS = 8 };
 
 int receives_share(struct fabric *f, uint32_t len)
 {
@@ -44,7 +44,7 @@ void receives_unshare(struct fabric *f)
 	recvq_fini(&iw->recvq);
 	iw->store.recvq = NULL;
 	timer_disarm(&iw->timers, &iw->period);
-	timer_disarm(&iw->timers, &iw->press);
+	timer_disarm(&iw->timers, &iw->reclaim);
 }
 
 uint32_t receives_wanted(const struct fabric *f)
@@ -78,22 +78,22 @@ static uint32_t come(const struct qp_rx *rx)
 	return rx->send_done + (placing ? rx->payload_len - rx->left : 0);
 }
 
-/* Whether PRESS_LOOKS looks in a row saw @c inside the same message with less than 1/PRESS_PARTS of
+/* Whether RECLAIM_LOOKS looks in a row saw @c inside the same message with less than 1/RECLAIM_PARTS of
  * a Receive more. A peer on a slow line makes that much progress. */
 static bool is_late(struct iwarp_conn *c)
 {
 	uint32_t msn = c->qp.rx.send_msn, at = come(&c->qp.rx);
-	bool had_no_turn = !list_is_empty(&c->yielded) && c->press_octets == c->qp.rx.octets;
+	bool had_no_turn = !list_is_empty(&c->yielded) && c->reclaim_octets == c->qp.rx.octets;
 
 	if (!c->qp.shared || had_no_turn) /* the rest of the message may be in the socket */
 		return false;
-	c->press_octets = c->qp.rx.octets;
-	if (c->press_msn != msn || at >= c->press_at + c->qp.shared->len / PRESS_PARTS) {
-		c->press_msn = msn;
-		c->press_at = at;
-		c->press_looks = 0;
+	c->reclaim_octets = c->qp.rx.octets;
+	if (c->reclaim_msn != msn || at >= c->reclaim_at + c->qp.shared->len / RECLAIM_PARTS) {
+		c->reclaim_msn = msn;
+		c->reclaim_at = at;
+		c->reclaim_looks = 0;
 	}
-	return ++c->press_looks > PRESS_LOOKS;
+	return ++c->reclaim_looks > RECLAIM_LOOKS;
 }
 
 static void end_late_ones(struct iwarp *iw)
@@ -109,14 +109,14 @@ static void end_late_ones(struct iwarp *iw)
 	}
 }
 
-void receives_press(struct timer *timer, nsec_t now)
+void receives_reclaim(struct timer *timer, nsec_t now)
 {
-	struct iwarp *iw = container_of(timer, struct iwarp, press);
+	struct iwarp *iw = container_of(timer, struct iwarp, reclaim);
 
 	recv_sched_look(iw);
 	if (list_is_empty(&iw->recv_waiters) && list_is_empty(&iw->recv_limited))
 		return;
-	timer_arm(&iw->timers, timer, now + IWARP_PRESS_INTERVAL);
+	timer_arm(&iw->timers, timer, now + IWARP_RECLAIM_INTERVAL);
 	if (!list_is_empty(&iw->recv_waiters) && !iw->recvq.posted)
 		end_late_ones(iw);
 }

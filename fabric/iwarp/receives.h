@@ -23,8 +23,8 @@ bool receives_back(struct iwarp *iw, struct fabric_event *ev);
 /** receives_period - callback of iwarp.period. */
 void receives_period(struct timer *timer, nsec_t now);
 
-/** receives_press - callback of iwarp.press: ends connections that hold a Receive for a message
+/** receives_reclaim - callback of iwarp.reclaim: ends connections that hold a Receive for a message
  * that does not progress, while others wait. */
-void receives_press(struct timer *timer, nsec_t now);
+void receives_reclaim(struct timer *timer, nsec_t now);
 
 #endif

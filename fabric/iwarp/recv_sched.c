@@ -53,10 +53,10 @@
 #include "fabric/iwarp/iwarp_internal.h"
 
 enum {
-	FLUSH_LOOKS = 8,     /* connections in `recv_limited` examined in each flush */
-	TIMED_LOOKS = 256,   /* connections in `recv_limited` examined every IWARP_PRESS_INTERVAL */
+	FLUSH_LOOKS = 8,   /* connections in `recv_limited` examined in each flush */
+	TIMED_LOOKS = 256, /* connections in `recv_limited` examined every IWARP_RECLAIM_INTERVAL */
 	READ_TURNS_MAX = 16, /* most connections that have a read turn at once */
-	/* Looks (one every IWARP_PRESS_INTERVAL) in a row without progress, after which a read turn
+	/* Looks (one every IWARP_RECLAIM_INTERVAL) in a row without progress, after which a read turn
 	 * ends. */
 	READ_TURN_IDLE = 4,
 	READ_TURN_LOOKS = 40, /* looks after which a read turn ends in any case */

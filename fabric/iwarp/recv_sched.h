@@ -16,7 +16,7 @@ void recv_sched_try(struct iwarp_conn *c);
 /** recv_sched_gave_back - fabric_ops.gave_back. */
 void recv_sched_gave_back(struct fabric_conn *c);
 
-/** recv_sched_look - call every IWARP_PRESS_INTERVAL: connections for which enough are left now try
+/** recv_sched_look - call every IWARP_RECLAIM_INTERVAL: connections for which enough are left now try
  * again; looks at a limited number. */
 void recv_sched_look(struct iwarp *iw);
 

@@ -28,12 +28,12 @@
  *           in `yielded` continues, and every other connection has only SMALL_SHARE.
  *         - So a connection with small calls waits for the octets of one turn, however many
  *           connections have more to move, and does not wait again before its replies go out.
- *         - While there are such connections the budget is 1/HASTE, which costs the others some
+ *         - While there are such connections the budget is 1/LATENCY_BOUND_DIV, which costs the others some
  *           throughput. Where all move much the budget is whole, because each turn costs a peer that
  *           sleeps until it a wake-up.
  *         - A system call counts as CALL_OCTETS at least: a peer that sends empty Writes where payload
  *           is expected costs a call for each 20 octets.
- * Pinned: tests/iwarp/test_iwarp_haste.c, tests/iwarp/test_iwarp_fair.c.
+ * Pinned: tests/iwarp/test_iwarp_latency.c, tests/iwarp/test_iwarp_fair.c.
  *
  * A message that the peer has begun has a time-out of its own (stream_stalled()). The other
  * deadline of a connection means, by state:
@@ -48,8 +48,8 @@
  */
 
 enum {
-	/* while connections make small calls, a turn's budget is 1/HASTE of .turn_octets */
-	HASTE = 8,
+	/* while connections make small calls, a turn's budget is 1/LATENCY_BOUND_DIV of .turn_octets */
+	LATENCY_BOUND_DIV = 8,
 	/* octets of one connection, each way, once the turn's budget is used up */
 	SMALL_SHARE = 16 << 10,
 	/* most connections in `yielded` served in one turn, if each has little to do */
@@ -77,7 +77,7 @@ enum {
 };
 
 /* How long a small call counts, and that a connection moved much. */
-#define HASTE_TIME (20 * NSEC_PER_MS)
+#define LATENCY_BOUND_TIME (20 * NSEC_PER_MS)
 
 static void probe_later(struct iwarp_conn *c);
 
@@ -92,7 +92,7 @@ void stream_yield(struct iwarp_conn *c)
 		list_add_tail(&c->iw->yielded, &c->yielded);
 }
 
-/* Whether a connection that does not move much sent something in the last HASTE_TIME. */
+/* Whether a connection that does not move much sent something in the last LATENCY_BOUND_TIME. */
 static bool is_latency_bound(const struct iwarp *iw)
 {
 	return iw->ticked < iw->latency_bound_until;
@@ -100,14 +100,14 @@ static bool is_latency_bound(const struct iwarp *iw)
 
 static bool moved_lately(const struct iwarp_conn *c)
 {
-	return c->moved_much && c->iw->ticked <= c->moved_much + HASTE_TIME;
+	return c->bulk_at && c->iw->ticked <= c->bulk_at + LATENCY_BOUND_TIME;
 }
 
 /* Octets of one connection, each way, before it has to let others go on; and the budget of one
  * turn. */
 static size_t fair_share(const struct iwarp *iw)
 {
-	return is_latency_bound(iw) ? iw->cfg.turn_octets / HASTE : iw->cfg.turn_octets;
+	return is_latency_bound(iw) ? iw->cfg.turn_octets / LATENCY_BOUND_DIV : iw->cfg.turn_octets;
 }
 
 /* Whether the turn's budget is used up; a rest that is not worth a system call does not count. */
@@ -119,7 +119,7 @@ static bool is_spent(const struct iwarp *iw)
 /* Return: whether @c is in `yielded` and will be served at the end of a flush. */
 static bool has_to_yield(struct iwarp_conn *c)
 {
-	if (c->moves_much || (is_latency_bound(c->iw) && moved_lately(c)))
+	if (c->is_bulk || (is_latency_bound(c->iw) && moved_lately(c)))
 		stream_yield(c);
 	return has_yielded(c);
 }
@@ -250,8 +250,8 @@ static void take_share(struct iwarp_conn *c, size_t *share, size_t octets)
 	c->iw->turn_cost += cost;
 	if (octets < SMALL_SHARE)
 		return;
-	c->moves_much = true;
-	c->moved_much = c->iw->ticked;
+	c->is_bulk = true;
+	c->bulk_at = c->iw->ticked;
 }
 
 /*
@@ -445,8 +445,8 @@ void stream_stalled(struct iwarp_conn *c)
 static void starve(struct iwarp_conn *c)
 {
 	recv_sched_await(c);
-	if (!timer_is_armed(&c->iw->press))
-		timer_arm(&c->iw->timers, &c->iw->press, iwarp_now() + IWARP_PRESS_INTERVAL);
+	if (!timer_is_armed(&c->iw->reclaim))
+		timer_arm(&c->iw->timers, &c->iw->reclaim, iwarp_now() + IWARP_RECLAIM_INTERVAL);
 	if (c->orphan || !sock_peer_ended(c->fd))
 		return;
 	c->orphan = true;
@@ -481,13 +481,13 @@ static void read_share(struct iwarp_conn *c, const size_t each_way)
 			iwarp_conn_end(c, 0, NULL);
 		return;
 	}
-	c->moves_much = false;
+	c->is_bulk = false;
 	while (c->state == IWARP_OPEN && share && outcome == GOT_ALL)
 		outcome = read_once(c, &share);
 	if (c->state != IWARP_OPEN)
 		return;
 	if (share < each_way && !moved_lately(c))
-		c->iw->latency_bound_until = c->iw->ticked + HASTE_TIME;
+		c->iw->latency_bound_until = c->iw->ticked + LATENCY_BOUND_TIME;
 	c->base.sink_blocked = qp_sink_is_blocked(&c->qp);
 	qp_rx_pause(&c->qp);
 	watch_message(c);

@@ -86,7 +86,7 @@ static void write_some(struct greedy *g)
 	assert_int_equal(fabric_write(g->takes ? g->near : g->far, &sge, 1, &g->seg, g), 0);
 }
 
-/* All of haste is in one instance, @near; what peers do is @far's, whose turns are long. */
+/* All connections that small calls make latency-bound are in one instance, @near; what peers do is @far's, whose turns are long. */
 static void start_near(bool crc)
 {
 	struct iwarp_config cfg;
