@@ -17,7 +17,7 @@
  *   never above its start;
  * - is full again when everything is delivered that was owed when it was last full, or when nothing
  *   is owed.
- * Pinned: tests/session/test_patience.c, test_press.c, test_pressure.c, test_call_only.c;
+ * Pinned: tests/session/test_patience.c, test_mem_reclaim.c, test_pressure.c, test_call_only.c;
  *         tests/isolation; decision 61.
  *
  * State:  no peer owes anything, and a session has waited for memory longer than RECLAIM_AFTER.
@@ -27,7 +27,7 @@
  *         It is, of the route that holds most of that memory, the session whose memory has not
  *         moved for the longest time, RECLAIM_AFTER at least. Sessions whose own server does not
  *         answer do not count as waiting.
- * Pinned: tests/session/test_press.c:the_route_that_holds_most_gives_back_its_oldest
+ * Pinned: tests/session/test_mem_reclaim.c:the_route_that_holds_most_gives_back_its_oldest
  *
  * Sessions with anything in flight are in proxy.owing. One timer looks at them, some in a turn. An
  * idle session is in no list, and an RPC costs nothing here.

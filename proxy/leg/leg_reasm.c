@@ -12,7 +12,7 @@
  *         block of the whole length only before the first one is full, and copies 64 KiB at most. A
  *         reply without room for its first block takes its whole block at once, because it waits for
  *         nothing that calls hold.
- * Pinned: tests/session/test_press.c:start_blocks_come_back
+ * Pinned: tests/session/test_mem_reclaim.c:start_blocks_come_back
  *
  * A part that finds no memory stalls the leg until leg_resume(). The whole block is there before
  * the last part can come, because the last part must not stall.

@@ -478,5 +478,5 @@ int main(void)
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
-	return cmocka_run_group_tests_name("press", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("mem_reclaim", tests, NULL, NULL);
 }
