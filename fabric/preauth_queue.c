@@ -14,7 +14,7 @@ struct preauth_queue_host {
 int preauth_queue_init(struct preauth_queue *queue, unsigned most, uint64_t seed)
 {
 	*queue = (struct preauth_queue){.most = most};
-	if (hosts_init(&queue->hosts, most, sizeof(struct preauth_queue_host), seed))
+	if (host_table_init(&queue->hosts, most, sizeof(struct preauth_queue_host), seed))
 		return ERR_NOMEM;
 	queue->by_count = mem_zalloc((most + 1) * sizeof(struct list));
 	if (!queue->by_count)
@@ -26,7 +26,7 @@ int preauth_queue_init(struct preauth_queue *queue, unsigned most, uint64_t seed
 
 void preauth_queue_fini(struct preauth_queue *queue)
 {
-	hosts_fini(&queue->hosts);
+	host_table_fini(&queue->hosts);
 	mem_free(queue->by_count);
 	queue->by_count = NULL;
 	queue->count = 0;
@@ -50,7 +50,7 @@ void preauth_queue_enter(struct preauth_queue *queue, struct preauth_queue_membe
 	struct preauth_queue_host *host;
 
 	assert(!m->host && !preauth_queue_is_full(queue));
-	host = (struct preauth_queue_host *)hosts_get(&queue->hosts, addr);
+	host = (struct preauth_queue_host *)host_table_get(&queue->hosts, addr);
 	assert(host); /* there are as many host entries as members */
 	if (host->host.uses == 1) {
 		list_init(&host->members);
@@ -71,7 +71,7 @@ void preauth_queue_leave(struct preauth_queue *queue, struct preauth_queue_membe
 	list_del(&m->link);
 	m->host = NULL;
 	queue->count--;
-	hosts_put(&queue->hosts, &host->host);
+	host_table_put(&queue->hosts, &host->host);
 	place_host(queue, host);
 }
 
@@ -91,7 +91,7 @@ struct preauth_queue_member *preauth_queue_first_of(const struct preauth_queue *
 						    const struct fabric_addr *addr)
 {
 	struct preauth_queue_host *host =
-		(struct preauth_queue_host *)hosts_find(&queue->hosts, addr);
+		(struct preauth_queue_host *)host_table_find(&queue->hosts, addr);
 
 	return host && host->host.uses > 0
 		       ? list_first(&host->members, struct preauth_queue_member, link)
@@ -100,7 +100,7 @@ struct preauth_queue_member *preauth_queue_first_of(const struct preauth_queue *
 
 unsigned preauth_queue_count_of(const struct preauth_queue *queue, const struct fabric_addr *addr)
 {
-	const struct host *host = hosts_find(&queue->hosts, addr);
+	const struct host *host = host_table_find(&queue->hosts, addr);
 
 	return host ? host->uses : 0;
 }

@@ -2,7 +2,7 @@
 #ifndef FABRIC_PREAUTH_QUEUE_H
 #define FABRIC_PREAUTH_QUEUE_H
 
-#include "fabric/hosts.h"
+#include "fabric/host_table.h"
 
 /**
  * preauth_queue - a bounded set of connections that have not sent their first message
@@ -26,7 +26,7 @@ struct preauth_queue_member {
 };
 
 struct preauth_queue {
-	struct hosts hosts;
+	struct host_table hosts;
 	unsigned most, count;
 	unsigned highest; /* members of the host with the most */
 	/* hosts by their number of members; among equals, the host that reached it first is

@@ -25,7 +25,7 @@ struct session_limits_client {
 struct session_limits {
 	struct session_limits_config cfg;
 	pthread_mutex_t lock;
-	struct hosts clients;
+	struct host_table clients;
 	uint32_t burst; /* sessions that one host may have, and so may set up at once */
 	uint32_t sessions;
 	atomic_uint *of_workers; /* load of each worker: session_limits_publish() */
@@ -42,8 +42,8 @@ struct session_limits *session_limits_new(const struct session_limits_config *cf
 	c->burst = cfg->max_per_client ? cfg->max_per_client : cfg->max_sessions;
 	pthread_mutex_init(&c->lock, NULL);
 	c->of_workers = mem_zalloc(cfg->workers * sizeof(*c->of_workers));
-	if (!c->of_workers || hosts_init(&c->clients, (size_t)cfg->max_sessions + REMEMBERED,
-					 sizeof(struct session_limits_client), cfg->seed)) {
+	if (!c->of_workers || host_table_init(&c->clients, (size_t)cfg->max_sessions + REMEMBERED,
+					      sizeof(struct session_limits_client), cfg->seed)) {
 		session_limits_free(c);
 		return NULL;
 	}
@@ -55,7 +55,7 @@ void session_limits_free(struct session_limits *c)
 	if (!c)
 		return;
 	assert(c->sessions == 0);
-	hosts_fini(&c->clients);
+	host_table_fini(&c->clients);
 	pthread_mutex_destroy(&c->lock);
 	mem_free(c->of_workers);
 	mem_free(c);
@@ -96,13 +96,13 @@ static enum session_limits_answer enter_locked(struct session_limits *c,
 					       struct host **place)
 {
 	struct session_limits_client *client =
-		(struct session_limits_client *)hosts_get(&c->clients, peer);
+		(struct session_limits_client *)host_table_get(&c->clients, peer);
 	enum session_limits_answer answer;
 
 	assert(client); /* the table has room for more hosts than sessions */
 	answer = judge_client(c, client, now);
 	if (answer != CROWD_IN) {
-		hosts_put(&c->clients, &client->host);
+		host_table_put(&c->clients, &client->host);
 		return answer;
 	}
 	take_turn(c, client, now);
@@ -126,7 +126,7 @@ enum session_limits_answer session_limits_enter(struct session_limits *c,
 void session_limits_leave(struct session_limits *c, struct host *client)
 {
 	pthread_mutex_lock(&c->lock);
-	hosts_put(&c->clients, client);
+	host_table_put(&c->clients, client);
 	c->sessions--;
 	pthread_mutex_unlock(&c->lock);
 }

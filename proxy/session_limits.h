@@ -3,7 +3,7 @@
 #define PROXY_SESSION_LIMITS_H
 
 #include "base/loop.h"
-#include "fabric/hosts.h"
+#include "fabric/host_table.h"
 
 /**
  * session_limits - limits of sessions of the whole process, shared by all workers

@@ -3,17 +3,17 @@
 
 int shares_init(struct shares *s, size_t most, uint64_t seed)
 {
-	return hosts_init(&s->clients, most, sizeof(struct share), seed);
+	return host_table_init(&s->clients, most, sizeof(struct share), seed);
 }
 
 void shares_fini(struct shares *s)
 {
-	hosts_fini(&s->clients);
+	host_table_fini(&s->clients);
 }
 
 struct share *shares_enter(struct shares *s, const struct fabric_addr *addr)
 {
-	struct host *host = hosts_get(&s->clients, addr);
+	struct host *host = host_table_get(&s->clients, addr);
 
 	return host ? container_of(host, struct share, host) : NULL;
 }
@@ -21,5 +21,5 @@ struct share *shares_enter(struct shares *s, const struct fabric_addr *addr)
 void shares_leave(struct shares *s, struct share *share)
 {
 	if (share)
-		hosts_put(&s->clients, &share->host);
+		host_table_put(&s->clients, &share->host);
 }

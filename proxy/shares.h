@@ -2,7 +2,7 @@
 #ifndef PROXY_SHARES_H
 #define PROXY_SHARES_H
 
-#include "fabric/hosts.h"
+#include "fabric/host_table.h"
 #include "proxy/memory/quota.h"
 
 /**
@@ -20,7 +20,7 @@ struct share {
 };
 
 struct shares {
-	struct hosts clients;
+	struct host_table clients;
 };
 
 /** shares_init - room for @most clients at once. Return: 0 or ERR_NOMEM; shares_fini() is due. */

@@ -176,27 +176,27 @@ static void hosts_are_remembered_as_long_as_may_be(void **state)
 {
 	struct fabric_addr addr[4] = {addr_of(0), addr_of(1), addr_of(2), addr_of(3)};
 	struct entry *e[4];
-	struct hosts hosts;
+	struct host_table hosts;
 
 	(void)state;
-	assert_int_equal(hosts_init(&hosts, 3, sizeof(struct entry), 5), 0);
+	assert_int_equal(host_table_init(&hosts, 3, sizeof(struct entry), 5), 0);
 	for (unsigned i = 0; i < 3; i++) {
-		e[i] = (struct entry *)hosts_get(&hosts, &addr[i]);
+		e[i] = (struct entry *)host_table_get(&hosts, &addr[i]);
 		e[i]->note = 10 + i;
 	}
-	assert_null(hosts_get(&hosts, &addr[3]));
-	assert_ptr_equal(hosts_get(&hosts, &addr[1]), e[1]);
+	assert_null(host_table_get(&hosts, &addr[3]));
+	assert_ptr_equal(host_table_get(&hosts, &addr[1]), e[1]);
 	assert_int_equal(e[1]->host.uses, 2);
-	hosts_put(&hosts, &e[1]->host);
-	hosts_put(&hosts, &e[1]->host);
-	hosts_put(&hosts, &e[0]->host);
-	e[3] = (struct entry *)hosts_get(&hosts, &addr[3]);
+	host_table_put(&hosts, &e[1]->host);
+	host_table_put(&hosts, &e[1]->host);
+	host_table_put(&hosts, &e[0]->host);
+	e[3] = (struct entry *)host_table_get(&hosts, &addr[3]);
 	assert_ptr_equal(e[3], e[1]);
 	assert_int_equal(e[3]->note, 0);
-	assert_null(hosts_find(&hosts, &addr[1]));
-	e[0] = (struct entry *)hosts_get(&hosts, &addr[0]);
+	assert_null(host_table_find(&hosts, &addr[1]));
+	e[0] = (struct entry *)host_table_get(&hosts, &addr[0]);
 	assert_int_equal(e[0]->note, 10);
-	hosts_fini(&hosts);
+	host_table_fini(&hosts);
 }
 
 int main(void)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fabric/hosts.h"
+#include "fabric/host_table.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
 
-int hosts_init(struct hosts *hosts, size_t most, size_t entry_bytes, uint64_t seed)
+int host_table_init(struct host_table *hosts, size_t most, size_t entry_bytes, uint64_t seed)
 {
 	size_t buckets = 1;
 
 	assert(entry_bytes >= sizeof(struct host));
 	while (buckets < most)
 		buckets *= 2;
-	*hosts = (struct hosts){
+	*hosts = (struct host_table){
 		.most = most, .entry_bytes = entry_bytes, .seed = seed, .mask = buckets - 1};
 	list_init(&hosts->idle);
 	hosts->entries = mem_zalloc(most * entry_bytes);
@@ -21,7 +21,7 @@ int hosts_init(struct hosts *hosts, size_t most, size_t entry_bytes, uint64_t se
 	return hosts->entries && hosts->buckets ? 0 : ERR_NOMEM;
 }
 
-void hosts_fini(struct hosts *hosts)
+void host_table_fini(struct host_table *hosts)
 {
 	mem_free(hosts->entries);
 	mem_free(hosts->buckets);
@@ -36,7 +36,7 @@ static uint64_t mix_bits(uint64_t z)
 	return z ^ (z >> 31);
 }
 
-static struct host **hosts_bucket_of(const struct hosts *hosts, const uint8_t *key)
+static struct host **bucket_of(const struct host_table *hosts, const uint8_t *key)
 {
 	uint64_t words[2], hash;
 	uint32_t scope;
@@ -49,26 +49,26 @@ static struct host **hosts_bucket_of(const struct hosts *hosts, const uint8_t *k
 	return &hosts->buckets[hash & hosts->mask];
 }
 
-static struct host *hosts_find_key(const struct hosts *hosts, const uint8_t *key)
+static struct host *find_key(const struct host_table *hosts, const uint8_t *key)
 {
-	struct host *host = *hosts_bucket_of(hosts, key);
+	struct host *host = *bucket_of(hosts, key);
 
 	while (host && memcmp(host->key, key, FABRIC_ADDR_KEY) != 0)
 		host = host->next;
 	return host;
 }
 
-struct host *hosts_find(const struct hosts *hosts, const struct fabric_addr *addr)
+struct host *host_table_find(const struct host_table *hosts, const struct fabric_addr *addr)
 {
 	uint8_t key[FABRIC_ADDR_KEY];
 
 	fabric_addr_key(addr, key);
-	return hosts_find_key(hosts, key);
+	return find_key(hosts, key);
 }
 
-static void unlink_host(struct hosts *hosts, struct host *host)
+static void unlink_host(struct host_table *hosts, struct host *host)
 {
-	struct host **at = hosts_bucket_of(hosts, host->key);
+	struct host **at = bucket_of(hosts, host->key);
 
 	while (*at != host)
 		at = &(*at)->next;
@@ -76,7 +76,7 @@ static void unlink_host(struct hosts *hosts, struct host *host)
 }
 
 /* An unused entry: a new one, or the one that was not used longest. */
-static struct host *take_entry(struct hosts *hosts)
+static struct host *take_entry(struct host_table *hosts)
 {
 	struct host *host;
 
@@ -91,13 +91,13 @@ static struct host *take_entry(struct hosts *hosts)
 	return host;
 }
 
-struct host *hosts_get(struct hosts *hosts, const struct fabric_addr *addr)
+struct host *host_table_get(struct host_table *hosts, const struct fabric_addr *addr)
 {
 	uint8_t key[FABRIC_ADDR_KEY];
 	struct host *host, **bucket;
 
 	fabric_addr_key(addr, key);
-	host = hosts_find_key(hosts, key);
+	host = find_key(hosts, key);
 	if (host) {
 		list_del(&host->idle);
 		host->uses++;
@@ -109,13 +109,13 @@ struct host *hosts_get(struct hosts *hosts, const struct fabric_addr *addr)
 	memcpy(host->key, key, sizeof(key));
 	list_init(&host->idle);
 	host->uses = 1;
-	bucket = hosts_bucket_of(hosts, key);
+	bucket = bucket_of(hosts, key);
 	host->next = *bucket;
 	*bucket = host;
 	return host;
 }
 
-void hosts_put(struct hosts *hosts, struct host *host)
+void host_table_put(struct host_table *hosts, struct host *host)
 {
 	assert(host->uses > 0);
 	if (--host->uses == 0)
