@@ -31,7 +31,7 @@
 
 #include <string.h>
 
-#include "v2/answer.h"
+#include "v2/error_queue.h"
 #include "v2/conn_rx.h"
 #include "v2/credit_cover.h"
 #include "v2/message.h"

@@ -28,7 +28,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "v2/answer.h"
+#include "v2/error_queue.h"
 #include "v2/error.h"
 #include "v2/peer_rejections.h"
 #include "v2/rtr.h"
@@ -144,7 +144,7 @@ static int recv_grant(struct v2_conn *c, const struct v2_type *type, struct v2_h
 static int end_unauthenticated(struct v2_conn *c, const struct v2_hdr *h)
 {
 	if (c->auth->is_absent && c->t.own.role == RPC_ACCEPTOR)
-		(void)v2_answer_code(c, h, RPC_ERROR_SYSTEM);
+		(void)v2_queue_error_code(c, h, RPC_ERROR_SYSTEM);
 	return ERR_AUTH;
 }
 
@@ -188,7 +188,7 @@ static int refuse(struct v2_conn *c, const struct v2_type *type, const struct v2
 		c->t.count.dropped++;
 		return 0;
 	}
-	return v2_answer(c, h, h->xid, e);
+	return v2_queue_error(c, h, h->xid, e);
 }
 
 /*
@@ -286,8 +286,8 @@ static int break_message(struct v2_conn *c, const struct v2_type *type, const st
 		fail_call(rx, xid);
 	v2_cont_give_up(&c->cont, xid, c->cont.dir);
 	drop_intruder(c, type, h, rx);
-	err = v2_answer_code(c, h, type ? RPC_ERROR_INVAL_CONT : RPC_ERROR_INVAL_HTYPE);
-	return err || xid == h->xid ? err : v2_answer(c, h, xid, &cont);
+	err = v2_queue_error_code(c, h, type ? RPC_ERROR_INVAL_CONT : RPC_ERROR_INVAL_HTYPE);
+	return err || xid == h->xid ? err : v2_queue_error(c, h, xid, &cont);
 }
 
 static bool is_connprop(const struct v2_type *type)
@@ -307,7 +307,7 @@ static int break_properties(struct v2_conn *c, const struct v2_type *type, const
 {
 	/* The exchange of properties goes on; further parts of a message begun here are dropped. */
 	drop_intruder(c, type, h, rx);
-	return v2_answer_code(c, h, RPC_ERROR_INVAL_CONT);
+	return v2_queue_error_code(c, h, RPC_ERROR_INVAL_CONT);
 }
 
 /* A truncated ERROR: whatever its fields were, no Reply follows. */
@@ -331,7 +331,7 @@ static int recv_bad(struct v2_conn *c, const struct v2_type *type, const struct 
 		return recv_cut_error(c, type, h, rx);
 	if (v2_auth_is_going(c)) { /* lost properties cannot be replaced */
 		c->auth->verdict = V2_AUTH_FAILED;
-		(void)v2_answer(c, h, h->xid, fault);
+		(void)v2_queue_error(c, h, h->xid, fault);
 		return ERR_PROP;
 	}
 	if (type->htype == V2_CONNPROP_MIDDLE)
@@ -339,7 +339,7 @@ static int recv_bad(struct v2_conn *c, const struct v2_type *type, const struct 
 	/* Only this message's properties are lost: its sender may not send another CONNPROP. */
 	if (type->htype == V2_CONNPROP_FINAL)
 		end_negotiation(c, rx);
-	return v2_answer(c, h, h->xid, fault);
+	return v2_queue_error(c, h, h->xid, fault);
 }
 
 static int recv_properties(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
@@ -353,7 +353,7 @@ static int recv_properties(struct v2_conn *c, const struct v2_type *type, struct
 	if (err)
 		return end_unauthenticated(c, h);
 	v2_props_merge(&c->props, &h->props);
-	v2_rtr_heed(c, &h->props);
+	v2_rtr_apply(c, &h->props);
 	c->hostauth = h->props.hostauth;
 	c->props.hostauth = view_of(NULL, 0); /* the view is valid only as long as the message */
 	c->props_begun = true;
@@ -435,7 +435,7 @@ static int recv_rtr_transmit(struct v2_conn *c, const struct v2_type *type, stru
 	if (err == ERR_CONT)
 		return id.is_reply && !fail_response(c, h->xid, false, rx)
 			       ? 0
-			       : v2_answer_fault(c, h, &fault, &id, NULL);
+			       : v2_queue_fault(c, h, &fault, &id, NULL);
 	if (err)
 		return refuse(c, type, h, &e, rx);
 	if (!group.is_open)
@@ -513,12 +513,12 @@ static int recv_rtr_continue(struct v2_conn *c, const struct v2_type *type, stru
 	err = rtr_take_more(&c->t.own, &c->group, was_open ? &first : NULL, h->rtr, &id,
 			    &sends[c->t.nheld], V2_PREFIX_BYTES, &fault);
 	if (err && !was_open)
-		return v2_answer_fault(c, h, &fault, &id, NULL);
+		return v2_queue_fault(c, h, &fault, &id, NULL);
 	if (err) {
 		end_group(c, rx);
 		if (group_lead.is_reply && !fail_response(c, group_lead.xid, !c->is_awaited, rx))
 			return 0;
-		return v2_answer_fault(c, h, &fault, &id, &group_lead);
+		return v2_queue_fault(c, h, &fault, &id, &group_lead);
 	}
 	rx->kind = RPC_RX_HELD;
 	rx->xid = id.xid;
@@ -544,7 +544,7 @@ static int break_group(struct v2_conn *c, const struct v2_type *type, const stru
 	if (lead.is_reply)
 		(void)fail_response(c, lead.xid, !c->is_awaited, rx);
 	drop_intruder(c, type, h, rx);
-	return v2_answer_fault(c, h, &fault, &bad, &lead);
+	return v2_queue_fault(c, h, &fault, &bad, &lead);
 }
 
 /* Whether the message is a continuation of a group that was given up; that holds until another
@@ -655,7 +655,7 @@ static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct r
 	if (!anywhere && c->cont.active && (!type || !v2_cont_is_next(&c->cont, type, h->xid)))
 		return break_message(c, type, h, rx);
 	if (!type)
-		return v2_answer_code(c, h, RPC_ERROR_INVAL_HTYPE);
+		return v2_queue_error_code(c, h, RPC_ERROR_INVAL_HTYPE);
 	if (!anywhere && !is_connprop_order(c, type))
 		return break_properties(c, type, h, rx);
 	if (type->flags & V2_IS_RTR)

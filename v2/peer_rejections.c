@@ -123,7 +123,7 @@ bool v2_peer_rejections_may_report(const struct v2_conn *c, uint32_t xid)
  * every type (section 6.1), so this is a courtesy. It ends where no other type would do: without
  * RDMA2_CALL_INLINE there are no calls, without GRANTs no credits.
  */
-static int heed_type(struct v2_conn *c, uint32_t xid)
+static int apply_type(struct v2_conn *c, uint32_t xid)
 {
 	struct v2_sent *sent = place(c, RPC_CALL, xid);
 
@@ -139,7 +139,7 @@ static int heed_type(struct v2_conn *c, uint32_t xid)
 
 /* A peer that rejects a Transmit Request with any report about its form gets no more of them
  * (docs/rtrext-profile.md, section 8). */
-static void heed_form(struct v2_conn *c, const struct v2_hdr *h)
+static void apply_form(struct v2_conn *c, const struct v2_hdr *h)
 {
 	const struct v2_sent *sent = find(c, RPC_CALL, h->xid);
 
@@ -151,7 +151,7 @@ static void heed_form(struct v2_conn *c, const struct v2_hdr *h)
  * (draft-feedback.md), so its refusals tell. The limit is below the length it refused: half of that
  * is tried from now on, so few refusals follow.
  */
-static void heed_continuation(struct v2_conn *c, const struct v2_hdr *h)
+static void apply_continuation(struct v2_conn *c, const struct v2_hdr *h)
 {
 	enum rpc_dir dir = v2_peer_rejections_is_reply(c, h) ? RPC_REPLY : RPC_CALL;
 	const struct v2_sent *sent = find(c, dir, h->xid);
@@ -164,7 +164,7 @@ static void heed_continuation(struct v2_conn *c, const struct v2_hdr *h)
 
 /* Section 7.3.3: the most segments the peer takes. Ignored: 0, a report about no Call of ours, and
  * one about a Call that had no more than that. */
-static void heed_segments(struct v2_conn *c, const struct v2_hdr *h)
+static void apply_segments(struct v2_conn *c, const struct v2_hdr *h)
 {
 	uint32_t most = h->error.a;
 
@@ -178,25 +178,25 @@ int v2_peer_rejections_apply(struct v2_conn *c, const struct v2_hdr *h)
 
 	switch (h->error.code) {
 	case RPC_ERROR_INVAL_HTYPE:
-		err = heed_type(c, h->xid);
+		err = apply_type(c, h->xid);
 		break;
 	case RPC_ERROR_BAD_XDR:
 	/* directions, or too many of them; _WRITE_RESOURCE is not about the form */
 	case RPC_ERROR_WRITE_CHUNKS:
-		heed_form(c, h);
+		apply_form(c, h);
 		break;
 	case RPC_ERROR_INVAL_CONT:
-		heed_form(c, h);
-		heed_continuation(c, h);
+		apply_form(c, h);
+		apply_continuation(c, h);
 		break;
 	case RPC_ERROR_READ_CHUNKS: /* 7.3.1: not even a Call chunk */
-		heed_form(c, h);
+		apply_form(c, h);
 		if (find(c, RPC_CALL, h->xid) && h->error.a == 0)
 			c->lacks_external |= find(c, RPC_CALL, h->xid)->htype == V2_CALL_EXTERNAL;
 		break;
 	case RPC_ERROR_SEGMENTS:
-		heed_form(c, h);
-		heed_segments(c, h);
+		apply_form(c, h);
+		apply_segments(c, h);
 		break;
 	case RPC_ERROR_VERS: /* section 7.1.1 */
 		return h->error.a <= V2_VERSION && h->error.b >= V2_VERSION ? 0 : ERR_VERS;

@@ -92,7 +92,7 @@ int v2_rtr_take(const struct v2_conn *c, const struct rtr_msg *r, const struct r
 	return err;
 }
 
-void v2_rtr_heed(struct v2_conn *c, const struct v2_props *props)
+void v2_rtr_apply(struct v2_conn *c, const struct v2_props *props)
 {
 	struct v2_rtr_peer *peer = &c->rtr;
 

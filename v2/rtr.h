@@ -56,8 +56,8 @@ int v2_rtr_take(const struct v2_conn *c, const struct rtr_msg *r, const struct r
 		unsigned nsends, const struct v2_rtr_room *room, struct rpc_msg *m,
 		struct rtr_group *group, struct rtr_fault *fault, struct rpc_error *e) WARN_UNUSED;
 
-/** v2_rtr_heed - apply the peer's properties of the extension. */
-void v2_rtr_heed(struct v2_conn *c, const struct v2_props *props);
+/** v2_rtr_apply - apply the peer's properties of the extension. */
+void v2_rtr_apply(struct v2_conn *c, const struct v2_props *props);
 
 /** v2_rtr_places - rpc_transport_ops.places. */
 bool v2_rtr_places(const struct rpc_transport *t, const struct rpc_msg *m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "v2/versions.h"
 
-#include "v2/answer.h"
+#include "v2/error_queue.h"
 #include "v2/auth.h"
 #include "v2/error.h"
 
@@ -19,7 +19,7 @@ int v2_versions_other(struct v2_conn *c, const struct v2_hdr *h)
 	}
 	if (c->state != V2_OPENING && h->vers >= own->vers_low && h->vers <= own->vers_high)
 		e = (struct rpc_error){.code = RPC_ERROR_VERS_MISMATCH};
-	return v2_answer(c, h, h->xid, &e);
+	return v2_queue_error(c, h, h->xid, &e);
 }
 
 /* No other message was sent, so the report can be about no other. */

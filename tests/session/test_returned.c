@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "tests/session/trip.h"
-#include "v2/answer.h"
+#include "v2/error_queue.h"
 
 /* struct ends - versions, and which of the two hops has the extension. */
 struct ends {
@@ -241,7 +241,7 @@ static void replies_that_wait_have_another_way(void **state)
 		assert_true(memnet_step(w.net, memnet_now(w.net) + NSEC_PER_SEC));
 	}
 	bad.xid = p->client.next_xid;
-	assert_int_equal(v2_answer_fault(&p->client.leg.u.v2, &h, &fault, &bad, NULL), 0);
+	assert_int_equal(v2_queue_fault(&p->client.leg.u.v2, &h, &fault, &bad, NULL), 0);
 	world_run(&w, NSEC_PER_SEC);
 	assert_int_equal(p->client.errors, 0);
 	assert_int_equal(p->client.done, 1 + CALLS);

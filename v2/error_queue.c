@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "v2/answer.h"
+#include "v2/error_queue.h"
 
 int v2_conn_queue_report(struct v2_conn *c, uint32_t xid, uint32_t vers, const struct rpc_error *e)
 {
@@ -12,7 +12,8 @@ int v2_conn_queue_report(struct v2_conn *c, uint32_t xid, uint32_t vers, const s
 
 /* Queues a report about a message just received. If the ring is full, because the peer leaves no
  * credit to send reports, the connection ends. */
-int v2_answer(struct v2_conn *c, const struct v2_hdr *h, uint32_t xid, const struct rpc_error *e)
+int v2_queue_error(struct v2_conn *c, const struct v2_hdr *h, uint32_t xid,
+		   const struct rpc_error *e)
 {
 	c->t.count.invalid++;
 	if (v2_conn_queue_report(c, xid, h->vers, e) == 0)
@@ -23,15 +24,15 @@ int v2_answer(struct v2_conn *c, const struct v2_hdr *h, uint32_t xid, const str
 
 /* Profile section 4: @bad is the transmission that broke the protocol; if a group led to it, the
  * report names the group as well. */
-int v2_answer_fault(struct v2_conn *c, const struct v2_hdr *h, const struct rtr_fault *fault,
-		    const struct rtr_id *bad, const struct rtr_id *lead)
+int v2_queue_fault(struct v2_conn *c, const struct v2_hdr *h, const struct rtr_fault *fault,
+		   const struct rtr_id *bad, const struct rtr_id *lead)
 {
 	const struct rpc_error report = {.code = RPC_ERROR_SYSTEM,
 					 .a = (bad->is_reply ? V2_FAULT_REPLY : 0u) |
 					      (lead ? V2_FAULT_HAS_LEAD : 0u) |
 					      (lead && lead->is_reply ? V2_FAULT_LEAD_REPLY : 0u),
 					 .b = lead ? lead->xid : 0};
-	int err = v2_answer(c, h, bad->xid, &report);
+	int err = v2_queue_error(c, h, bad->xid, &report);
 
 	if (!err) {
 		struct v2_report *r = &c->reports[(c->report_head + c->nreports - 1) % V2_REPORTS];
@@ -42,9 +43,9 @@ int v2_answer_fault(struct v2_conn *c, const struct v2_hdr *h, const struct rtr_
 	return err;
 }
 
-int v2_answer_code(struct v2_conn *c, const struct v2_hdr *h, enum rpc_error_code code)
+int v2_queue_error_code(struct v2_conn *c, const struct v2_hdr *h, enum rpc_error_code code)
 {
 	const struct rpc_error e = {.code = code};
 
-	return v2_answer(c, h, h->xid, &e);
+	return v2_queue_error(c, h, h->xid, &e);
 }
