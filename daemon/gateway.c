@@ -489,7 +489,7 @@ static void tell_uses(struct gateway *gw)
 	}
 }
 
-static struct session_limits *make_crowd(const struct gateway *gw)
+static struct session_limits *make_session_limits(const struct gateway *gw)
 {
 	struct session_limits_config session_limits = {
 		.max_sessions = gw->max_sessions,
@@ -591,7 +591,7 @@ int gateway_init(struct gateway *gw, const struct config *cfg, const char *file,
 	if (!err && !bound_sessions(gw, descriptors))
 		err = ERR_LOCAL;
 	if (!err)
-		gw->session_limits = make_crowd(gw);
+		gw->session_limits = make_session_limits(gw);
 	if (!err && !gw->session_limits)
 		err = ERR_NOMEM;
 	if (err) {

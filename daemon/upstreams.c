@@ -160,7 +160,7 @@ static const struct round *round_of(const struct upstreams *u, const struct serv
 }
 
 /* Begin a round for slot @i, unless a round for the same servers is under way. */
-static void answer_bell(struct upstreams *u, unsigned i, nsec_t now)
+static void answer_changes(struct upstreams *u, unsigned i, nsec_t now)
 {
 	struct servers *of = u->gw->listens[i].servers;
 	uint64_t ticket = of ? servers_asked(of) : 0;
@@ -200,7 +200,7 @@ nsec_t upstreams_tick(struct upstreams *u, nsec_t now)
 			go_on(round);
 	}
 	for (unsigned i = 0, n = atomic_exchange(&u->rung, false) ? u->gw->nslots : 0; i < n; i++)
-		answer_bell(u, i, now);
+		answer_changes(u, i, now);
 	wake_workers(u);
 	return at;
 }

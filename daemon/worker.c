@@ -42,7 +42,7 @@ enum {
 #define YIELD_LOOK (5 * NSEC_PER_MS)
 #define DRAIN_GRACE (1 * NSEC_PER_SEC) /* after the drain deadline, for connections to close */
 
-enum { ASK_DRAIN = 1, ASK_STOP = 2, ASK_REPORT = 4, ASK_INQUIRY = 8 };
+enum { ASK_DRAIN = 1, ASK_STOP = 2, ASK_REPORT = 4, ASK_QUERY = 8 };
 
 struct worker {
 	const struct gateway *gw;
@@ -238,7 +238,7 @@ static void take_requests(struct worker *w)
 
 	if (asked & ASK_REPORT)
 		report_ask(&w->report);
-	if (asked & ASK_INQUIRY)
+	if (asked & ASK_QUERY)
 		w->worker_query = w->begun;
 	if ((asked & ASK_DRAIN) && w->yielded == NSEC_NEVER)
 		begin_yielding(w);
@@ -437,7 +437,7 @@ void worker_give_query(struct worker *w, struct worker_query *q)
 {
 	w->begun = q;
 	atomic_store(&w->answering, true);
-	ask(w, ASK_INQUIRY);
+	ask(w, ASK_QUERY);
 }
 
 bool worker_has_answered(struct worker *w)

@@ -97,8 +97,8 @@ struct proxy {
 	unsigned seen_changes; /* session_limits_changes() when .is_fullest was last computed */
 	/* This worker has more sessions than other workers and does not accept. */
 	bool is_fullest;
-	/* Session limits; .own_crowd: set if none is shared with other relays. */
-	struct session_limits *session_limits, *own_crowd;
+	/* Session limits; .own_limits: set if none is shared with other relays. */
+	struct session_limits *session_limits, *own_limits;
 	struct preauth_queue preauth_queue; /* sessions whose client has sent no message yet */
 	uint64_t next_session;
 	struct list *log_next; /* next session for proxy_log_legs() */

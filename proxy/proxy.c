@@ -165,7 +165,7 @@ static int open_handshakes(struct proxy *p)
 		most = alone.max_sessions;
 	p->session_limits = p->cfg.session_limits;
 	if (!p->session_limits)
-		p->session_limits = p->own_crowd = session_limits_new(&alone);
+		p->session_limits = p->own_limits = session_limits_new(&alone);
 	p->most_sessions = alone.max_sessions;
 	return p->session_limits ? preauth_queue_init(&p->preauth_queue, most, p->cfg.seed)
 				 : ERR_NOMEM;
@@ -382,7 +382,7 @@ static void pump_dirty(struct proxy *p)
  * Rule:   a worker with more sessions than the least loaded one does not accept
  *         (session_limits_worker_is_overloaded()). Neither does a worker that had no memory for a session, for
  *         PROXY_NO_ROOM, because sessions of different routes take different amounts.
- * Pinned: tests/proxy/test_crowd.c:the_fuller_worker_is_known
+ * Pinned: tests/proxy/test_session_limits.c:the_more_loaded_worker_is_known
  *
  * Each turn reads shared memory here, but writes it only when sessions begin or end.
  */
@@ -393,7 +393,7 @@ static void share_out(struct proxy *p)
 
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
 		coming += p->cfg.fabrics[i]->arrived;
-	here = p->now < p->no_room_until ? CROWD_NO_ROOM : p->nsessions + coming;
+	here = p->now < p->no_room_until ? SESSION_LIMITS_NO_MEMORY : p->nsessions + coming;
 	if (here != p->published_load) {
 		p->published_load = here;
 		session_limits_publish(p->session_limits, p->cfg.worker, here);
@@ -580,7 +580,7 @@ void proxy_free(struct proxy *p)
 			recv_pool_fini(&p->recvs[i]);
 	mem_free(p->recvs);
 	preauth_queue_fini(&p->preauth_queue);
-	session_limits_free(p->own_crowd);
+	session_limits_free(p->own_limits);
 	for (unsigned i = 0; i < p->nregistered; i++)
 		fabric_unregister(p->cfg.fabrics[i], p->arena.base);
 	buf_arena_fini(&p->arena);

@@ -85,10 +85,10 @@ static enum session_limits_answer
 judge_client(const struct session_limits *c, const struct session_limits_client *client, nsec_t now)
 {
 	if (!has_turn(c, client, now))
-		return CROWD_RATE;
+		return SESSION_LIMITS_RATE;
 	if (c->cfg.max_per_client && client->host.uses > c->cfg.max_per_client)
-		return CROWD_CLIENT;
-	return c->sessions < c->cfg.max_sessions ? CROWD_IN : CROWD_FULL;
+		return SESSION_LIMITS_CLIENT;
+	return c->sessions < c->cfg.max_sessions ? SESSION_LIMITS_OK : SESSION_LIMITS_ALL;
 }
 
 static enum session_limits_answer enter_locked(struct session_limits *c,
@@ -101,14 +101,14 @@ static enum session_limits_answer enter_locked(struct session_limits *c,
 
 	assert(client); /* the table has room for more hosts than sessions */
 	answer = judge_client(c, client, now);
-	if (answer != CROWD_IN) {
+	if (answer != SESSION_LIMITS_OK) {
 		host_table_put(&c->clients, &client->host);
 		return answer;
 	}
 	take_turn(c, client, now);
 	c->sessions++;
 	*place = &client->host;
-	return CROWD_IN;
+	return SESSION_LIMITS_OK;
 }
 
 enum session_limits_answer session_limits_enter(struct session_limits *c,

@@ -25,10 +25,10 @@ struct session_limits_config {
 struct session_limits;
 
 enum session_limits_answer {
-	CROWD_IN,
-	CROWD_FULL,   /* max_sessions */
-	CROWD_CLIENT, /* max_per_client */
-	CROWD_RATE,   /* setups_per_second */
+	SESSION_LIMITS_OK,
+	SESSION_LIMITS_ALL,    /* max_sessions */
+	SESSION_LIMITS_CLIENT, /* max_per_client */
+	SESSION_LIMITS_RATE,   /* setups_per_second */
 };
 
 /** session_limits_new - copies @cfg. Return: owned, or NULL. */
@@ -40,8 +40,9 @@ void session_limits_free(struct session_limits *c);
 /**
  * session_limits_enter - @peer begins a session at @now
  *
- * Return: CROWD_IN, with *@client for session_limits_leave(); or the first of CROWD_RATE, CROWD_CLIENT and
- * CROWD_FULL that applies, and then nothing was counted.
+ * Return: SESSION_LIMITS_OK, with *@client for session_limits_leave(); or the first of
+ * SESSION_LIMITS_RATE, SESSION_LIMITS_CLIENT and
+ * SESSION_LIMITS_ALL that applies, and then nothing was counted.
  */
 enum session_limits_answer session_limits_enter(struct session_limits *c,
 						const struct fabric_addr *peer, nsec_t now,
@@ -50,12 +51,12 @@ enum session_limits_answer session_limits_enter(struct session_limits *c,
 /** session_limits_leave - a session of @client is over. */
 void session_limits_leave(struct session_limits *c, struct host *client);
 
-/** CROWD_NO_ROOM - published as the load of a worker without memory for a session: more than any
+/** SESSION_LIMITS_NO_MEMORY - published as the load of a worker without memory for a session: more than any
  * number of sessions. If all workers publish it, none counts as overloaded. */
-#define CROWD_NO_ROOM (UINT32_MAX / 2)
+#define SESSION_LIMITS_NO_MEMORY (UINT32_MAX / 2)
 
 /** session_limits_publish - publish the load of @worker, one of .workers: its sessions, those in set-up
- * included, or CROWD_NO_ROOM. */
+ * included, or SESSION_LIMITS_NO_MEMORY. */
 void session_limits_publish(struct session_limits *c, unsigned worker, uint32_t sessions);
 
 /**

@@ -47,7 +47,7 @@ static const char *const refusals[PROXY_REFUSALS] = {
 
 enum {
 	REQUEST_MOST = 512, /* private data that any version looks at, octets */
-	SHOWN_OUT = 32,	    /* connections closed at most to admit one client */
+	EVICTED_MAX = 32,   /* connections closed at most to admit one client */
 };
 
 static void refuse_client(struct route_state *rs, const struct fabric_event *ev,
@@ -242,15 +242,15 @@ static enum proxy_refusal take_place(struct proxy *p, const struct fabric_addr *
 		enum proxy_refusal why = PROXY_REFUSED_RATE;
 
 		switch (session_limits_enter(p->session_limits, peer, p->now, place)) {
-		case CROWD_IN:
+		case SESSION_LIMITS_OK:
 			return IS_IN;
-		case CROWD_RATE:
+		case SESSION_LIMITS_RATE:
 			return why;
-		case CROWD_CLIENT:
+		case SESSION_LIMITS_CLIENT:
 			m = preauth_queue_first_of(&p->preauth_queue, peer);
 			why = PROXY_REFUSED_CLIENT;
 			break;
-		case CROWD_FULL:
+		case SESSION_LIMITS_ALL:
 			m = preauth_queue_first(&p->preauth_queue);
 			why = PROXY_REFUSED_SESSIONS;
 			break;
@@ -264,7 +264,7 @@ static enum proxy_refusal take_place(struct proxy *p, const struct fabric_addr *
 /*
  * The same for memory, and for a place among connections without a message
  *
- * If all these connections together have too little memory none is closed. At most SHOWN_OUT are
+ * If all these connections together have too little memory none is closed. At most EVICTED_MAX are
  * closed at once, because other work waits; a client that tries again finds more room.
  */
 static bool make_room(const struct route_state *rs, const struct fabric_conn *client)
@@ -277,7 +277,7 @@ static bool make_room(const struct route_state *rs, const struct fabric_conn *cl
 	     preauth_queue_is_full(&p->preauth_queue) || !has_memory(rs, client, 0, 0); i++) {
 		struct preauth_queue_member *m = preauth_queue_first(&p->preauth_queue);
 
-		if (!m || i == SHOWN_OUT)
+		if (!m || i == EVICTED_MAX)
 			return false;
 		evict_silent(m);
 	}

@@ -383,7 +383,7 @@ static void all_workers_count_together(void **state)
 	for (unsigned i = 0; i < 4; i++)
 		assert_int_equal(
 			session_limits_enter(w.session_limits, &p->server_addr, 0, &others[i]),
-			CROWD_IN);
+			SESSION_LIMITS_OK);
 	world_connect_pair(&w, 0);
 	world_run(&w, NSEC_PER_SEC);
 	assert_true(w.pairs[0].client.open);

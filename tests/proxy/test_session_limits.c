@@ -44,15 +44,15 @@ static void limits_are_of_all_and_of_each(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(session_limits_enter(c, &a, 0, &in[i]), CROWD_IN);
-	assert_int_equal(session_limits_enter(c, &a, 0, &none), CROWD_CLIENT);
+		assert_int_equal(session_limits_enter(c, &a, 0, &in[i]), SESSION_LIMITS_OK);
+	assert_int_equal(session_limits_enter(c, &a, 0, &none), SESSION_LIMITS_CLIENT);
 	for (unsigned i = 3; i < 5; i++)
-		assert_int_equal(session_limits_enter(c, &b, 0, &in[i]), CROWD_IN);
-	assert_int_equal(session_limits_enter(c, &b, 0, &none), CROWD_FULL);
-	assert_int_equal(session_limits_enter(c, &a, 0, &none), CROWD_CLIENT);
+		assert_int_equal(session_limits_enter(c, &b, 0, &in[i]), SESSION_LIMITS_OK);
+	assert_int_equal(session_limits_enter(c, &b, 0, &none), SESSION_LIMITS_ALL);
+	assert_int_equal(session_limits_enter(c, &a, 0, &none), SESSION_LIMITS_CLIENT);
 	assert_int_equal(session_limits_sessions(c), 5);
 	session_limits_leave(c, in[0]);
-	assert_int_equal(session_limits_enter(c, &a, 0, &in[0]), CROWD_IN);
+	assert_int_equal(session_limits_enter(c, &a, 0, &in[0]), SESSION_LIMITS_OK);
 	session_limits_end(c, in, 5);
 }
 
@@ -65,8 +65,8 @@ static void a_client_may_have_all(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 5; i++)
-		assert_int_equal(session_limits_enter(c, &a, 0, &in[i]), CROWD_IN);
-	assert_int_equal(session_limits_enter(c, &a, 0, &none), CROWD_FULL);
+		assert_int_equal(session_limits_enter(c, &a, 0, &in[i]), SESSION_LIMITS_OK);
+	assert_int_equal(session_limits_enter(c, &a, 0, &none), SESSION_LIMITS_ALL);
 	session_limits_end(c, in, 5);
 }
 
@@ -78,10 +78,10 @@ static void ipv6_clients_are_networks(void **state)
 	struct host *in[3], *none;
 
 	(void)state;
-	assert_int_equal(session_limits_enter(c, &a, 0, &in[0]), CROWD_IN);
-	assert_int_equal(session_limits_enter(c, &b, 0, &in[1]), CROWD_IN);
-	assert_int_equal(session_limits_enter(c, &a, 0, &none), CROWD_CLIENT);
-	assert_int_equal(session_limits_enter(c, &other, 0, &in[2]), CROWD_IN);
+	assert_int_equal(session_limits_enter(c, &a, 0, &in[0]), SESSION_LIMITS_OK);
+	assert_int_equal(session_limits_enter(c, &b, 0, &in[1]), SESSION_LIMITS_OK);
+	assert_int_equal(session_limits_enter(c, &a, 0, &none), SESSION_LIMITS_CLIENT);
+	assert_int_equal(session_limits_enter(c, &other, 0, &in[2]), SESSION_LIMITS_OK);
 	session_limits_end(c, in, 3);
 }
 
@@ -95,23 +95,24 @@ static void a_client_has_a_burst_and_a_rate(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
-		assert_int_equal(session_limits_enter(c, &a, now, &in), CROWD_IN);
+		assert_int_equal(session_limits_enter(c, &a, now, &in), SESSION_LIMITS_OK);
 		session_limits_leave(c, in);
 	}
-	assert_int_equal(session_limits_enter(c, &a, now, &in), CROWD_RATE);
-	assert_int_equal(session_limits_enter(c, &a, now + NSEC_PER_SEC / 10 - 1, &in), CROWD_RATE);
-	assert_int_equal(session_limits_enter(c, &b, now, &in), CROWD_IN);
+	assert_int_equal(session_limits_enter(c, &a, now, &in), SESSION_LIMITS_RATE);
+	assert_int_equal(session_limits_enter(c, &a, now + NSEC_PER_SEC / 10 - 1, &in),
+			 SESSION_LIMITS_RATE);
+	assert_int_equal(session_limits_enter(c, &b, now, &in), SESSION_LIMITS_OK);
 	session_limits_leave(c, in);
 	now += NSEC_PER_SEC / 10;
-	assert_int_equal(session_limits_enter(c, &a, now, &in), CROWD_IN);
+	assert_int_equal(session_limits_enter(c, &a, now, &in), SESSION_LIMITS_OK);
 	session_limits_leave(c, in);
-	assert_int_equal(session_limits_enter(c, &a, now, &in), CROWD_RATE);
+	assert_int_equal(session_limits_enter(c, &a, now, &in), SESSION_LIMITS_RATE);
 	now += 3600 * NSEC_PER_SEC;
 	for (unsigned i = 0; i < 4; i++) {
-		assert_int_equal(session_limits_enter(c, &a, now, &in), CROWD_IN);
+		assert_int_equal(session_limits_enter(c, &a, now, &in), SESSION_LIMITS_OK);
 		session_limits_leave(c, in);
 	}
-	assert_int_equal(session_limits_enter(c, &a, now, &in), CROWD_RATE);
+	assert_int_equal(session_limits_enter(c, &a, now, &in), SESSION_LIMITS_RATE);
 	session_limits_end(c, NULL, 0);
 }
 
@@ -124,8 +125,8 @@ static void clocks_differ_a_little(void **state)
 	struct host *in[2];
 
 	(void)state;
-	assert_int_equal(session_limits_enter(c, &a, now, &in[0]), CROWD_IN);
-	assert_int_equal(session_limits_enter(c, &a, now - 1, &in[1]), CROWD_IN);
+	assert_int_equal(session_limits_enter(c, &a, now, &in[0]), SESSION_LIMITS_OK);
+	assert_int_equal(session_limits_enter(c, &a, now - 1, &in[1]), SESSION_LIMITS_OK);
 	session_limits_end(c, in, 2);
 }
 
@@ -140,7 +141,7 @@ static void *worker_main(void *arg)
 	struct host *in;
 
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		if (session_limits_enter(shared, &a, i, &in) != CROWD_IN)
+		if (session_limits_enter(shared, &a, i, &in) != SESSION_LIMITS_OK)
 			continue;
 		if (atomic_fetch_add(&inside, 1) >= MOST)
 			atomic_fetch_add(&too_many, 1);
@@ -168,7 +169,7 @@ static void workers_count_together(void **state)
 
 /* Among few sessions, one more counts as more, so the sessions of one client spread over the workers. Among many
  * sessions, a few more count as equal; a worker that has clearly more leaves the next one to the others. */
-static void the_fuller_worker_is_known(void **state)
+static void the_more_loaded_worker_is_known(void **state)
 {
 	struct session_limits *c = session_limits_new(
 		&(struct session_limits_config){.max_sessions = 10000, .workers = 3});
@@ -211,11 +212,11 @@ static void the_fuller_worker_is_known(void **state)
 	assert_true(session_limits_worker_is_overloaded(c, 0, 0));
 	assert_false(session_limits_worker_is_overloaded(c, 2, 0));
 	assert_false(session_limits_worker_is_overloaded(c, 3, 0)); /* alone */
-	session_limits_publish(c, 2, CROWD_NO_ROOM);
+	session_limits_publish(c, 2, SESSION_LIMITS_NO_MEMORY);
 	assert_true(session_limits_worker_is_overloaded(c, 2, 1000));
 	assert_false(session_limits_worker_is_overloaded(c, 1, 0));
-	session_limits_publish(c, 0, CROWD_NO_ROOM);
-	session_limits_publish(c, 1, CROWD_NO_ROOM);
+	session_limits_publish(c, 0, SESSION_LIMITS_NO_MEMORY);
+	session_limits_publish(c, 1, SESSION_LIMITS_NO_MEMORY);
 	for (unsigned i = 0; i < 3; i++)
 		assert_false(session_limits_worker_is_overloaded(c, i, 0));
 	session_limits_publish(c, 0, 0);
@@ -249,9 +250,9 @@ int main(void)
 		cmocka_unit_test(a_client_has_a_burst_and_a_rate),
 		cmocka_unit_test(clocks_differ_a_little),
 		cmocka_unit_test(workers_count_together),
-		cmocka_unit_test(the_fuller_worker_is_known),
+		cmocka_unit_test(the_more_loaded_worker_is_known),
 		cmocka_unit_test(memory_may_be_short),
 	};
 
-	return cmocka_run_group_tests_name("crowd", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("session_limits", tests, NULL, NULL);
 }
