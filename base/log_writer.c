@@ -216,17 +216,17 @@ int log_writer_start(void)
 
 bool log_writer_stop(void)
 {
-	nsec_t patience;
+	nsec_t timeout;
 	bool all;
 
 	pthread_mutex_lock(&writer.lock);
 	writer.report_at = 0;
 	writer.stop_at = writer_now() + STOP_WITHIN;
 	/* A little longer than the writer, which may be in poll(2). */
-	patience = writer.stop_at + 3 * RETRY_MS * NSEC_PER_MS;
+	timeout = writer.stop_at + 3 * RETRY_MS * NSEC_PER_MS;
 	pthread_cond_signal(&writer.wake);
-	while (!writer.over && writer_now() < patience)
-		wait_until(&writer.ended, patience);
+	while (!writer.over && writer_now() < timeout)
+		wait_until(&writer.ended, timeout);
 	writer.stuck = !writer.over;
 	all = writer.over && log_ring_used(&writer.ring) == 0 && !writer.lost;
 	pthread_mutex_unlock(&writer.lock);

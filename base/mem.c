@@ -14,7 +14,7 @@ enum {
 	TRIM_WORTH = 16 * 1024,
 	/* most octets freed since the last call for the heap to count as quiet */
 	TRIM_QUIET = 64 * 1024,
-	TRIM_PATIENCE = 6, /* calls to wait for a quiet heap */
+	TRIM_CALLS = 6, /* calls to wait for a quiet heap */
 };
 
 static atomic_uint_fast64_t allocs, frees, fail_countdown;
@@ -121,7 +121,7 @@ void mem_trim(void)
 	bool quiet = now - seen <= TRIM_QUIET;
 
 	seen = now;
-	if (now - trimmed < TRIM_WORTH || (!quiet && ++waited < TRIM_PATIENCE))
+	if (now - trimmed < TRIM_WORTH || (!quiet && ++waited < TRIM_CALLS))
 		return;
 	waited = 0;
 	trimmed = now;

@@ -305,7 +305,7 @@ static int find_servers(const struct config_route *from, const char *file,
 	to->port = up->port;
 	to->by_client = up->balance == CONFIG_BALANCE_CLIENT;
 	to->probes = up->probe_interval_s > 0;
-	to->patience = up->timeout_s * NSEC_PER_SEC;
+	to->timeout = up->timeout_s * NSEC_PER_SEC;
 	choose_families(&up->sources, to);
 	for (unsigned i = 0; i < to->nhosts; i++) {
 		struct servers_host *host = &to->hosts[i];
@@ -342,7 +342,7 @@ static int map_servers(struct gateway *gw, unsigned slot, const char *file)
 	gw->routes[slot].servers = listen->servers;
 	gw->routes[slot].several = cfg.nhosts > 1 || !cfg.hosts[0].addr.len;
 	gw->routes[slot].probe_interval = listen->from->upstream.probe_interval_s * NSEC_PER_SEC;
-	gw->routes[slot].move_patience_s = &gw->drain_s;
+	gw->routes[slot].move_timeout_s = &gw->drain_s;
 	return listen->servers ? 0 : ERR_NOMEM;
 }
 

@@ -134,7 +134,7 @@ static void drain_next(struct reload *r)
 	r->q.snapshot =
 		(struct snapshot){.kind = SNAPSHOT_DRAIN,
 				  .want = {.route = SNAPSHOT_ANY_ROUTE},
-				  .patience = atomic_load(&r->cfg.gw->drain_s) * NSEC_PER_SEC};
+				  .timeout = atomic_load(&r->cfg.gw->drain_s) * NSEC_PER_SEC};
 	memcpy(want->route_name, r->cfg.gw->routes[c->old[r->old].slot].name,
 	       sizeof(want->route_name));
 	ask_worker(r);

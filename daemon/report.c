@@ -4,7 +4,7 @@
  *
  * A worker writes its report over several turns: a few sessions a turn, and then its counters. So
  * 10,000 sessions do not delay calls. When the log has no room the worker waits a little and tries
- * again. After REPORT_PATIENCE without room it leaves the rest out.
+ * again. After REPORT_TIMEOUT without room it leaves the rest out.
  */
 #include "daemon/report.h"
 
@@ -16,7 +16,7 @@
 
 enum { REPORT_SLICE = 16 /* sessions in one turn */ };
 #define REPORT_RETRY (10 * NSEC_PER_MS)
-#define REPORT_PATIENCE (10 * NSEC_PER_SEC)
+#define REPORT_TIMEOUT (10 * NSEC_PER_SEC)
 
 void report_process(void)
 {
@@ -106,7 +106,7 @@ static void report_begin(struct report *r, nsec_t now)
 	r->asked = false;
 	r->running = true;
 	r->again_at = 0;
-	r->give_up_at = now + REPORT_PATIENCE;
+	r->give_up_at = now + REPORT_TIMEOUT;
 	proxy_log_begin(r->from.proxy);
 }
 
@@ -125,7 +125,7 @@ nsec_t report_some(struct report *r, nsec_t now)
 	if (now < r->again_at)
 		return r->again_at;
 	if (log_has_room()) {
-		r->give_up_at = now + REPORT_PATIENCE;
+		r->give_up_at = now + REPORT_TIMEOUT;
 		if (!proxy_log_legs(r->from.proxy, REPORT_SLICE))
 			report_finish(r);
 		return 0;

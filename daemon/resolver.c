@@ -6,7 +6,7 @@
  *   else A and AAAA are asked for together:
  *     both came ----------------------------------------------> answered
  *     one has addresses, the other does not come within GRACE -> answered
- *     neither has addresses before PATIENCE has passed ---------> failed
+ *     neither has addresses before TIMEOUT has passed ---------> failed
  *
  * Search domains: libevent searches the domains of resolv.conf for each family alone. A host
  * without IPv6 could so get an AAAA of another host, at name.domain. So a name with a dot is first
@@ -36,7 +36,7 @@
 #include "daemon/hostsfile.h"
 
 #define GRACE (300 * NSEC_PER_MS)
-#define PATIENCE (30 * NSEC_PER_SEC)
+#define TIMEOUT (30 * NSEC_PER_SEC)
 /* how long an entry of the hosts file is used before the file is read again */
 #define HOSTS_TTL (5 * NSEC_PER_SEC)
 
@@ -333,7 +333,7 @@ bool resolver_ask(struct resolver *r, struct name *name)
 	l->dns = r->dns;
 	l->dns->lookups++;
 	l->name = name;
-	l->end = loop_now() + PATIENCE;
+	l->end = loop_now() + TIMEOUT;
 	l->answer.why = "no name server answers";
 	list_add_tail(&r->lookups, &l->link);
 	l->questions[0].of = l->questions[1].of = l;

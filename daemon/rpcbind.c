@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "fabric/addr.h"
 
-enum { PROG_NFS = 100003, NFS_FIRST = 3, NFS_LAST = 4, PATIENCE_S = 5 };
+enum { PROG_NFS = 100003, NFS_FIRST = 3, NFS_LAST = 4, TIMEOUT_S = 5 };
 
 enum { NETID_BYTES = 8 };
 static const char netids[RPCBIND_NETIDS][NETID_BYTES] = {"rdma", "rdma6"};
@@ -46,13 +46,13 @@ static int universal_address(const struct config_end *listen, char *text)
  * remove a registration. Return: -1 with errno. */
 static int connect_local(struct sockaddr_un *at)
 {
-	const struct timeval patience = {.tv_sec = PATIENCE_S};
+	const struct timeval timeout = {.tv_sec = TIMEOUT_S};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), why;
 
 	if (fd < 0)
 		return -1;
 	*at = (struct sockaddr_un){.sun_family = AF_UNIX, .sun_path = _PATH_RPCBINDSOCK};
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	if (connect(fd, (struct sockaddr *)at, sizeof(*at)) == 0)
 		return fd;
 	why = errno;
@@ -87,7 +87,7 @@ static CLIENT *open_local(void)
 static bool ask(CLIENT **client, rpcproc_t procedure, unsigned which, char *address,
 		rpcvers_t version)
 {
-	const struct timeval patience = {.tv_sec = PATIENCE_S};
+	const struct timeval timeout = {.tv_sec = TIMEOUT_S};
 	/* no owner: rpcbind itself sees the caller's user */
 	char netid[NETID_BYTES], nobody[] = "";
 	struct rpcb entry = {.r_prog = PROG_NFS,
@@ -101,7 +101,7 @@ static bool ask(CLIENT **client, rpcproc_t procedure, unsigned which, char *addr
 	if (!*client)
 		return false;
 	if (clnt_call(*client, procedure, (xdrproc_t)xdr_rpcb, (char *)&entry, (xdrproc_t)xdr_bool,
-		      (char *)&done, patience) == RPC_SUCCESS)
+		      (char *)&done, timeout) == RPC_SUCCESS)
 		return done;
 	clnt_destroy(*client);
 	*client = NULL;

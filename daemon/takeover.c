@@ -13,7 +13,7 @@
 #include "daemon/control/protocol.h"
 #include "daemon/opsock/opsock.h"
 
-enum { PATIENCE_S = 20, ANSWER = 4096 };
+enum { TIMEOUT_S = 20, ANSWER = 4096 };
 
 static int complain(const char *why)
 {
@@ -135,7 +135,7 @@ static int check_listener(int fd)
 /* Return: 0; 1: no gateway is there; or ERR_IO. */
 static int reach(struct takeover *t, const char *path)
 {
-	const struct timeval patience = {.tv_sec = PATIENCE_S};
+	const struct timeval timeout = {.tv_sec = TIMEOUT_S};
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	int err;
 
@@ -146,8 +146,8 @@ static int reach(struct takeover *t, const char *path)
 	t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (t->fd < 0)
 		return complain(strerror(errno));
-	(void)setsockopt(t->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	(void)setsockopt(t->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	(void)setsockopt(t->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	(void)setsockopt(t->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	if (connect(t->fd, (const struct sockaddr *)&to, sizeof(to)) == 0)
 		return check_listener(t->fd);
 	err = errno;

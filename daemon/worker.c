@@ -38,7 +38,7 @@ enum {
 };
 #define TURN_LONG (NSEC_PER_MS / 50) /* after a turn that took this long the loop runs */
 /* longest wait for connections that have sent no message yet */
-#define YIELD_PATIENCE (2 * NSEC_PER_SEC)
+#define YIELD_TIMEOUT (2 * NSEC_PER_SEC)
 #define YIELD_LOOK (5 * NSEC_PER_MS)
 #define DRAIN_GRACE (1 * NSEC_PER_SEC) /* after the drain deadline, for connections to close */
 
@@ -207,7 +207,7 @@ static void begin_yielding(struct worker *w)
 	nsec_t now = loop_now();
 
 	w->deadline = now + atomic_load(&w->gw->drain_s) * NSEC_PER_SEC;
-	w->yielded = nsec_min(now + YIELD_PATIENCE, w->deadline);
+	w->yielded = nsec_min(now + YIELD_TIMEOUT, w->deadline);
 	proxy_yield(w->proxy);
 }
 
@@ -220,7 +220,7 @@ static void begin_drain(struct worker *w)
 	set_state(w, WORKER_DRAINING);
 }
 
-/* Detach when every client that had connected has a session, or after YIELD_PATIENCE. Return: when
+/* Detach when every client that had connected has a session, or after YIELD_TIMEOUT. Return: when
  * to call again. */
 static nsec_t go_on_yielding(struct worker *w, nsec_t now)
 {

@@ -12,11 +12,11 @@
  * peer's session holds. Times are in nanoseconds, sizes in octets.
  */
 
-/* The common budget. If a peer makes no progress on what it owes for DEBT_PATIENCE, its session
+/* The common budget. If a peer makes no progress on what it owes for DEBT_TIMEOUT, its session
  * ends. 60 s are longer than a switch takes to restart, and than several retransmissions of TCP.
- * DEBT_RATE octets in DEBT_PATIENCE are 140 kbit/s: less than the share of each of 5,000 busy
+ * DEBT_RATE octets in DEBT_TIMEOUT are 140 kbit/s: less than the share of each of 5,000 busy
  * sessions on one gigabit link. */
-#define DEBT_PATIENCE (60 * NSEC_PER_SEC)
+#define DEBT_TIMEOUT (60 * NSEC_PER_SEC)
 enum { DEBT_RATE = 1 << 20 };
 
 /* The pressed budget. 6 s are longer than the retransmissions of one lost segment take.
@@ -36,7 +36,7 @@ enum { DEBT_PRESSED_RATE = 32 << 10 };
 #define CREDITS_SETTLED (5 * NSEC_PER_SEC)
 
 /* The largest single RDMA Read or Write. At the common rate a peer completes one within
- * DEBT_PATIENCE. */
+ * DEBT_TIMEOUT. */
 enum { OP_PIECE = DEBT_RATE };
 
 #endif

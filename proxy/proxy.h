@@ -66,7 +66,7 @@ struct proxy_route {
 	/* How long the sessions of a client that moves to another server may take to finish their
 	 * calls in flight, in seconds. The value may change at any time; all other fields are
 	 * constant. Borrowed. NULL: 0. */
-	const atomic_uint *move_patience_s;
+	const atomic_uint *move_timeout_s;
 	/* The first entry that matches the client applies; borrowed. */
 	const struct proxy_source *sources;
 	unsigned nsources;	  /* 0: the system chooses the local address */

@@ -57,7 +57,7 @@ static int take_servers(struct route_state *rs)
 	rs->servers = rs->route->servers;
 	if (rs->servers)
 		return 0;
-	one.patience = rs->route->server.setup_timeout;
+	one.timeout = rs->route->server.setup_timeout;
 	rs->owns_servers = true;
 	rs->servers = servers_new(&one, rs->proxy->cfg.changes);
 	return rs->servers ? 0 : ERR_NOMEM;

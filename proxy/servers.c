@@ -164,7 +164,7 @@ static void take_server(struct servers *s, struct servers_user *g, uint32_t serv
 	g->has_server = true;
 	if (is_known_down(at) && !is_down(at, now)) {
 		at->is_tried = true;
-		at->down_until = now + s->cfg.patience;
+		at->down_until = now + s->cfg.timeout;
 	}
 }
 

@@ -63,9 +63,9 @@ struct servers_config {
 	uint16_t port;	 /* port for addresses that a look-up returns */
 	/* True: clients are spread over the servers; false: the first server that is up is used. */
 	bool by_client;
-	bool v4, v6;	 /* address families that may be used */
-	bool probes;	 /* servers are probed */
-	nsec_t patience; /* how long a connection's set-up may take, ns */
+	bool v4, v6;	/* address families that may be used */
+	bool probes;	/* servers are probed */
+	nsec_t timeout; /* how long a connection's set-up may take, ns */
 };
 
 struct servers;

@@ -8,7 +8,7 @@
  *         no other call can proceed. debts[] is the list. A server that has a call owes nothing
  *         else, because some RPCs take any time.
  * Danger: a peer that moves one octet now and then holds the memory for as long as it likes.
- * Rule:   each debt has two budgets of time (deadlines.h): DEBT_PATIENCE always, and DEBT_PRESSED
+ * Rule:   each debt has two budgets of time (deadlines.h): DEBT_TIMEOUT always, and DEBT_PRESSED
  *         while another session waits for memory of a kind that this session holds. The session
  *         ends when a budget is used up. A budget
  * - falls with time, but not while the gateway itself keeps the peer from continuing
@@ -17,7 +17,7 @@
  *   never above its start;
  * - is full again when everything is delivered that was owed when it was last full, or when nothing
  *   is owed.
- * Pinned: tests/session/test_patience.c, test_mem_reclaim.c, test_pressure.c, test_call_only.c;
+ * Pinned: tests/session/test_debts.c, test_mem_reclaim.c, test_pressure.c, test_call_only.c;
  *         tests/isolation; decision 61.
  *
  * State:  no peer owes anything, and a session has waited for memory longer than RECLAIM_AFTER.
@@ -127,12 +127,12 @@ static const struct debt_kind {
 static const struct budget {
 	nsec_t most, an_octet; /* the whole budget, and the time by which one octet raises it */
 } budgets[DEBT_BUDGETS] = {
-	[DEBT_COMMON] = {DEBT_PATIENCE, DEBT_PATIENCE / DEBT_RATE},
+	[DEBT_COMMON] = {DEBT_TIMEOUT, DEBT_TIMEOUT / DEBT_RATE},
 	[DEBT_WHILE_PRESSED] = {DEBT_PRESSED, NSEC_PER_SEC / DEBT_PRESSED_RATE},
 };
 
 /* If octets show only a whole piece at a time, a peer at the pressed rate shows none for as long
- * as one piece takes. At the common rate that is DEBT_PATIENCE itself. */
+ * as one piece takes. At the common rate that is DEBT_TIMEOUT itself. */
 static nsec_t most(unsigned i, const struct owed *o)
 {
 	bool is_longer = o->is_coarse && i == DEBT_WHILE_PRESSED;
@@ -263,7 +263,7 @@ static void look_at_credits(struct session *s, struct leg *leg)
  * State:  calls of @q cannot proceed before others are answered (txn_queue_is_blocked()).
  * Danger: Call-only RPCs of version 2 (draft-07 4.7) are never answered. Each keeps one place for
  *         ever, until no call of @q can run.
- * Rule:   if none was answered for DEBT_PATIENCE, the calls that may be Call-only are abandoned. If
+ * Rule:   if none was answered for DEBT_TIMEOUT, the calls that may be Call-only are abandoned. If
  *         none may be and the responder has no credit left, the session ends.
  * Pinned: tests/session/test_call_only.c:call_only_calls_are_in_nobodys_way, decision 68.
  */

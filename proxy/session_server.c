@@ -215,16 +215,16 @@ void session_release(struct session *s, nsec_t deadline)
 	session_leave(s, deadline);
 }
 
-static nsec_t move_patience(const struct proxy_route *route)
+static nsec_t move_timeout(const struct proxy_route *route)
 {
-	return route->move_patience_s ? atomic_load(route->move_patience_s) * NSEC_PER_SEC : 0;
+	return route->move_timeout_s ? atomic_load(route->move_timeout_s) * NSEC_PER_SEC : 0;
 }
 
 /*
  * State:  a client was assigned another server, and has sessions at the old one.
  * Danger: a call that one server has begun is sent to another.
  * Rule:   the client's sessions at the old server end between two RPCs, at the latest after the
- *         time that the route allows (.move_patience_s).
+ *         time that the route allows (.move_timeout_s).
  * Pinned: tests/session/test_upstreams.c:a_client_moves_with_all_it_has
  */
 static void follow_clients(struct route_state *rs)
@@ -238,7 +238,7 @@ static void follow_clients(struct route_state *rs)
 		log_peer(LOG_LEVEL_INFO, "session.moves", s->host,
 			 "session=%llu route=%s why=\"its client leaves this server\"",
 			 (unsigned long long)s->id, rs->route->name);
-		session_leave(s, rs->proxy->now + move_patience(rs->route));
+		session_leave(s, rs->proxy->now + move_timeout(rs->route));
 	}
 }
 

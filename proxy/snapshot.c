@@ -154,7 +154,7 @@ static bool treat(struct session *s, struct snapshot *l, nsec_t now)
 		copy_calls(s, now, l);
 		break;
 	case SNAPSHOT_DRAIN:
-		drain(s, l, now + l->patience);
+		drain(s, l, now + l->timeout);
 		break;
 	case SNAPSHOT_KILL:
 		session_close(s, 0, "killed by the operator");

@@ -90,7 +90,7 @@ struct snapshot {
 	enum snapshot_kind kind;
 	struct snapshot_want want;
 	uint64_t after;
-	nsec_t patience; /* SNAPSHOT_DRAIN: how long calls in flight may take, ns */
+	nsec_t timeout; /* SNAPSHOT_DRAIN: how long calls in flight may take, ns */
 	struct trace_ring *
 		ring; /* owned by the worker from SNAPSHOT_TRACE until SNAPSHOT_UNTRACE is answered */
 

@@ -8,7 +8,7 @@
  *         other needs.
  * Rule:   the RPC waits. A Read or Write stays first in its leg's queue. A call whose regions
  *         cannot all be exposed withdraws those that were, and is formed again. All are tried again
- *         every BUSY_PAUSE. If the shortage lasts longer than DEBT_PATIENCE, the device has less
+ *         every BUSY_PAUSE. If the shortage lasts longer than DEBT_TIMEOUT, the device has less
  *         than one RPC needs: a call fails, and for a Read or Write the session ends.
  * Pinned: tests/session/test_shortage.c:a_shortage_is_waited_out, :one_that_does_not_end_is_told
  */
@@ -23,7 +23,7 @@ bool txn_device_busy_wait(struct txn *t)
 
 	if (!t->busy_since)
 		t->busy_since = p->now ? p->now : 1;
-	if (p->now - t->busy_since > DEBT_PATIENCE)
+	if (p->now - t->busy_since > DEBT_TIMEOUT)
 		return false;
 	t->s->route->count.shortages++;
 	if (!timer_is_armed(&t->s->busy_timer))

@@ -19,7 +19,7 @@
  * - A late answer is dropped by the transport, which remembers the XID (rpc/late.h); a Receive
  *   stays posted for it. RDMA to an exposure of the call ends the connection, as for any withdrawn
  *   handle.
- * Pinned: tests/session/test_late.c, tests/session/test_patience.c, decision 68.
+ * Pinned: tests/session/test_late.c, tests/session/test_debts.c, decision 68.
  *
  * State:  in version 1 an abandoned call keeps its credit: "a Requester MUST NOT send
  *         unacknowledged requests in excess of this granted limit" (RFC 8166 section 3.3.1). Over
@@ -33,7 +33,7 @@
  * State:  no reply_timeout is set, the requester speaks version 2, and unanswered calls keep all
  *         others from proceeding (txn_queue_is_blocked()).
  * Danger: Call-only calls take one place after the other for ever.
- * Rule:   if none was answered for DEBT_PATIENCE, the unanswered calls without chunks are
+ * Rule:   if none was answered for DEBT_TIMEOUT, the unanswered calls without chunks are
  *         abandoned, because Call-only calls have no chunks (draft-07 4.7). If one of them is
  *         answered after all, its responder only hung: the session ends and the requester sends all
  *         calls again, so none is lost. Otherwise calls wait as long as they have to.
@@ -43,7 +43,7 @@
  * State:  a version 2 responder sent a report that may be about a form of the call which was given
  *         up (txn_retry_form.c).
  * Danger: if the report is about the present form, the call waits for an answer that never comes.
- * Rule:   the report counts if no answer follows within DEBT_PATIENCE: the requester gets an error.
+ * Rule:   the report counts if no answer follows within DEBT_TIMEOUT: the requester gets an error.
  * Pinned: tests/session/test_continue.c:a_report_that_may_be_late_is_heard_in_the_end
  *
  * A call of which a part was sent is not abandoned here. The peer owes a credit for the rest;
@@ -60,9 +60,9 @@
 /* When reply_timeout ends for @t; NSEC_NEVER: there is none, or it is over. */
 static nsec_t end_of_time(const struct txn *t)
 {
-	nsec_t patience = t->rsp->cfg->reply_timeout, end = t->pulled + patience;
+	nsec_t timeout = t->rsp->cfg->reply_timeout, end = t->pulled + timeout;
 
-	return patience && end > t->s->proxy->now ? end : NSEC_NEVER;
+	return timeout && end > t->s->proxy->now ? end : NSEC_NEVER;
 }
 
 static bool is_overdue(const struct txn *t)
@@ -82,14 +82,14 @@ static nsec_t take_blocked(struct txn *t)
 
 static void await_answer(struct txn *t)
 {
-	nsec_t patience = t->rsp->cfg->reply_timeout, end;
+	nsec_t timeout = t->rsp->cfg->reply_timeout, end;
 
-	if (t->is_suspected && (!patience || patience > DEBT_PATIENCE))
-		patience = DEBT_PATIENCE;
-	if (!patience)
+	if (t->is_suspected && (!timeout || timeout > DEBT_TIMEOUT))
+		timeout = DEBT_TIMEOUT;
+	if (!timeout)
 		return;
 	(void)take_blocked(t);
-	end = t->s->proxy->now + patience;
+	end = t->s->proxy->now + timeout;
 	/* A call that was sent has the whole time for its answer, because the doubt may be wrong. */
 	if (t->is_suspected && t->state != TXN_WAIT)
 		end = nsec_min(end, end_of_time(t));

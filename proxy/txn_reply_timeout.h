@@ -19,7 +19,7 @@ void txn_reply_timeout_init(struct txn *t);
 bool txn_queue_is_blocked(const struct session_queue *q);
 
 /**
- * txn_abandon_call_only - no call of @q was answered for DEBT_PATIENCE: abandon those that can be Call-only
+ * txn_abandon_call_only - no call of @q was answered for DEBT_TIMEOUT: abandon those that can be Call-only
  *
  * Return: NULL; or why the session has to end: the responder's credits are lost.
  */

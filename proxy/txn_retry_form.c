@@ -173,7 +173,7 @@ static void ask_no_more(struct txn *t)
 		 "route=%s what=\"no way for data that a reply was to bring along\"",
 		 rs->route->name);
 	rs->no_extension_wish_until =
-		t->s->proxy->now + (memory > DEBT_PATIENCE ? memory : DEBT_PATIENCE);
+		t->s->proxy->now + (memory > DEBT_TIMEOUT ? memory : DEBT_TIMEOUT);
 }
 
 bool txn_had_no_way(struct txn *t, const struct rpc_error *e)

@@ -75,7 +75,7 @@ static void learn_large_reply(const struct txn *t)
 
 	/* At least until the call was sent again. */
 	t->s->route->large_reply_until =
-		t->s->proxy->now + (memory > DEBT_PATIENCE ? memory : DEBT_PATIENCE);
+		t->s->proxy->now + (memory > DEBT_TIMEOUT ? memory : DEBT_TIMEOUT);
 }
 
 /*

@@ -46,12 +46,12 @@ start() {
     pids+=("$pid")
 }
 
-# expect_exit CODE COMMAND...: COMMAND ends with CODE within $PATIENCE seconds, 60 unless set. Its output is in $DIR/out and
+# expect_exit CODE COMMAND...: COMMAND ends with CODE within $TIMEOUT seconds, 60 unless set. Its output is in $DIR/out and
 # $DIR/out.err.
 expect_exit() {
     local want=$1 got
     shift
-    timeout "${PATIENCE:-60}" "$@" >"$DIR/out" 2>"$DIR/out.err"
+    timeout "${TIMEOUT:-60}" "$@" >"$DIR/out" 2>"$DIR/out.err"
     got=$?
     [ "$got" -eq "$want" ] || fail "exit status $got instead of $want: $*"
 }

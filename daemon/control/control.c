@@ -250,7 +250,7 @@ static void begin_snapshot(struct caller *c, enum snapshot_kind kind)
 	c->q.snapshot.sessions = c->page->sessions;
 	c->q.snapshot.calls = c->page->calls;
 	c->q.snapshot.most = kind == SNAPSHOT_CALLS ? CALLS : PAGE;
-	c->q.snapshot.patience = p.gw->cfg->drain_timeout_s * NSEC_PER_SEC;
+	c->q.snapshot.timeout = p.gw->cfg->drain_timeout_s * NSEC_PER_SEC;
 	ask_worker(c);
 }
 

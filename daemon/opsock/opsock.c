@@ -81,7 +81,7 @@ static void begin_wait(struct visitor *v)
 	struct opsock *d = v->opsock;
 
 	v->is_asking = v->is_answered = false;
-	v->deadline = d->cfg.now() + (v->patience ? v->patience : OPSOCK_ASK_TIME);
+	v->deadline = d->cfg.now() + (v->timeout ? v->timeout : OPSOCK_ASK_TIME);
 	list_del(&v->link);
 	list_add_tail(&d->waiting, &v->link);
 }
@@ -251,7 +251,7 @@ static struct visitor *longest_waiting(const struct opsock *d)
 	for (struct list *it = d->waiting.next; it != &d->waiting; it = it->next) {
 		struct visitor *v = container_of(it, struct visitor, link);
 
-		if (!v->patience)
+		if (!v->timeout)
 			return v;
 	}
 	return NULL;
@@ -352,7 +352,7 @@ static void dismiss(struct visitor *v)
 {
 	struct opsock *d = v->opsock;
 
-	v->patience = 0;
+	v->timeout = 0;
 	v->is_asking = v->is_last = true;
 	v->deadline = d->cfg.now() + OPSOCK_ANSWER_TIME;
 	list_del(&v->link);
@@ -369,7 +369,7 @@ static nsec_t end_late(struct list *head, nsec_t now)
 	{
 		struct visitor *v = container_of(it, struct visitor, link);
 
-		if (v->deadline <= now && v->patience && !v->is_asking && v->opsock->cfg.late)
+		if (v->deadline <= now && v->timeout && !v->is_asking && v->opsock->cfg.late)
 			dismiss(v);
 		else if (v->deadline <= now)
 			end(v);
@@ -487,7 +487,7 @@ bool visitor_deliver(struct visitor *v)
 
 void visitor_keep(struct visitor *v, nsec_t time)
 {
-	v->patience = time;
+	v->timeout = time;
 }
 
 int opsock_fd(const struct opsock *d)

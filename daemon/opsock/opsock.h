@@ -36,7 +36,7 @@ struct visitor {
 	unsigned watched; /* events in use: LOOP_READ, LOOP_WRITE */
 	int fd;
 	nsec_t deadline;
-	nsec_t patience;  /* time limit set by visitor_keep(); 0: not kept */
+	nsec_t timeout;	  /* time limit set by visitor_keep(); 0: not kept */
 	bool is_answered; /* the answer is complete once .out has been sent */
 	bool is_asking;	  /* the user has its request, and has not answered yet */
 	bool is_last;	  /* nothing it sends after this is a request */

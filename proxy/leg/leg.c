@@ -213,7 +213,7 @@ static bool leg_assume_defaults(struct leg *leg)
  * Rule:   such a server has half of the time; the other half is for another connection.
  * Pinned: tests/session/test_hostauth_silent.c:a_silent_server_is_asked_without
  */
-static nsec_t leg_patience_end(const struct leg *leg)
+static nsec_t leg_setup_deadline(const struct leg *leg)
 {
 	bool is_silent = leg_is_silent(leg) && !leg_input_is_blocked(leg);
 
@@ -228,11 +228,11 @@ void leg_tick(struct leg *leg, nsec_t now)
 	if (leg_assume_defaults(leg))
 		return;
 	leg_prove(leg);
-	if (now < leg_patience_end(leg)) {
+	if (now < leg_setup_deadline(leg)) {
 		/* Look again before that, because the peer may meanwhile owe its first message,
 		 * and has less time from then on. */
 		leg->deadline =
-			nsec_min(leg_patience_end(leg), now + leg_setup_time(leg) / SETTLE_SHARE);
+			nsec_min(leg_setup_deadline(leg), now + leg_setup_time(leg) / SETTLE_SHARE);
 		return;
 	}
 	if (leg_awaits_handshake_slot(

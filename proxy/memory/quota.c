@@ -46,7 +46,7 @@
  *
  * Reservations (claims). Small requests always find something, so a large request might never find
  * its block.
- * - A member that has waited for QUOTA_PATIENCE reserves memory: one member of a route at a time,
+ * - A member that has waited for QUOTA_CLAIM_WAIT reserves memory: one member of a route at a time,
  *   and one route of the common zones at a time.
  * - While the reservation lasts, at most QUOTA_CLAIM, other members of its line get one sixteenth
  *   of what they could take otherwise, and nothing in the second half of the time. Memory that they
@@ -145,7 +145,7 @@ void quota_group_init(struct quota_group *g, struct quota *s, enum buf_purpose p
 	*g = (struct quota_group){
 		.pool = &s->pools[purpose],
 		.own = buf_own_zone(s->arena, purpose, part),
-		.patience = QUOTA_PATIENCE,
+		.claim_wait = QUOTA_CLAIM_WAIT,
 		.least = SIZE_MAX,
 	};
 	g->all = all_of(g);
@@ -205,7 +205,7 @@ static void end_claim(struct quota_group *g)
 static void give_up_claim(struct quota_group *g)
 {
 	g->claimer->since = quota_now(g);
-	g->patience = nsec_min(2 * g->patience, QUOTA_PAUSE);
+	g->claim_wait = nsec_min(2 * g->claim_wait, QUOTA_PAUSE);
 	end_claim(g);
 }
 
@@ -241,7 +241,7 @@ void quota_served(struct quota_member *m)
 	m->since = m->asked = NSEC_NEVER;
 	if (m->group->claimer != m)
 		return;
-	m->group->patience = QUOTA_PATIENCE;
+	m->group->claim_wait = QUOTA_CLAIM_WAIT;
 	end_claim(m->group);
 }
 
@@ -520,7 +520,7 @@ static void consider_claim(struct quota_member *m)
 	struct quota_pool *pool = g->pool;
 	bool beyond = m->used + m->wants > own_bytes(g);
 
-	if (g->claimer || quota_now(g) - m->since < g->patience || !is_within_its_part(m))
+	if (g->claimer || quota_now(g) - m->since < g->claim_wait || !is_within_its_part(m))
 		return;
 	if (beyond && (pool->claimer || quota_now(g) < pool->rests_until))
 		return;

@@ -25,7 +25,7 @@ enum {
 
 /* Reservations (claims) of memory for a large request: how long the request waits before one
  * begins, how long one lasts at most, and the longest wait after reservations that failed. */
-#define QUOTA_PATIENCE (250 * NSEC_PER_MS)
+#define QUOTA_CLAIM_WAIT (250 * NSEC_PER_MS)
 #define QUOTA_CLAIM NSEC_PER_SEC
 #define QUOTA_PAUSE (64 * NSEC_PER_SEC)
 
@@ -70,7 +70,7 @@ struct quota_group {
 	size_t may_common;
 	/* The member with a reservation: memory that comes free is kept for it; or NULL. */
 	struct quota_member *claimer;
-	nsec_t claim_began, claim_ends, patience;
+	nsec_t claim_began, claim_ends, claim_wait;
 };
 
 /** struct quota_member - embedded in each object that takes memory. */

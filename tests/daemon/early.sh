@@ -5,7 +5,7 @@
 set -u
 BIN=$1
 CASE=$2
-PATIENCE=60
+TIMEOUT=60
 # shellcheck source=tests/loopback.sh
 . "$(dirname "$0")/../loopback.sh"
 

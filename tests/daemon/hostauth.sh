@@ -450,10 +450,10 @@ case_tools() {
         fail "perf believes another"
     says 'its name is not one of those allowed'
     b_must_say 'cause=peer .*our name is not allowed there'
-    PATIENCE=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --program perf "${mine[@]}"
+    TIMEOUT=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --program perf "${mine[@]}"
     says 'server is  *server.example: TLS_AES_128_GCM_SHA256, proved in [0-9.]* ms, 4 messages, [0-9]* octets'
     says 'version 2  *spoken'
-    PATIENCE=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --program perf "${mine[@]}" --json
+    TIMEOUT=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --program perf "${mine[@]}" --json
     says '"hostauth": *{'
     # A chain of 16 KiB goes in many messages.
     put A long
@@ -463,7 +463,7 @@ case_tools() {
     put A outsider
     client 20051 --version 2 --op null --count 1 --timeout 5 "${mine[@]}" >"$DIR/out" 2>&1 && fail "it is served"
     says 'unknown ca'
-    PATIENCE=60 expect_exit 1 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" "${mine[@]}"
+    TIMEOUT=60 expect_exit 1 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" "${mine[@]}"
     says 'host authentication: the peer refused: tlsv1 alert unknown ca'
     chmod 644 "$DIR/A.key"
     expect_exit 2 "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20051" --version 2 --op null "${mine[@]}"
@@ -495,7 +495,7 @@ case_conformance() {
     put A psk && put B psk
     configure B "$(require "$(shared_key B)")" ''
     gateway B
-    PATIENCE=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --program perf --conformance --case auth. \
+    TIMEOUT=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --program perf --conformance --case auth. \
         --hostauth-psk "$DIR/A.pem"
     [ "$(grep -c '^PASS auth\.' "$DIR/out")" = 11 ] || fail "not all cases passed with a key: $(cat "$DIR/out")"
     says '^SKIP auth.alpn.none .*only with a certificate'
@@ -503,16 +503,16 @@ case_conformance() {
     put A client && put B server
     configure B "$(require "$(certificates B)")" ''
     gateway B
-    PATIENCE=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --program perf --conformance --case auth. "${mine[@]}"
+    TIMEOUT=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --program perf --conformance --case auth. "${mine[@]}"
     [ "$(grep -c '^PASS auth\.' "$DIR/out")" = 14 ] || fail "not all cases passed: $(cat "$DIR/out")"
-    PATIENCE=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20053" --program perf --conformance --case auth.
+    TIMEOUT=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20053" --program perf --conformance --case auth.
     says '^SKIP auth.proved .*only with --hostauth'
     stop_gateway B
     while read -r defect cases; do
         start peer "$peer" server "$HOST" 20051 client.example "$DIR/B.pem" "$DIR/ca.pem" "$defect"
         wait_for 30 grep -qs listening "$DIR/peer" || fail "the peer does not listen"
         for id in $cases; do
-            PATIENCE=60 expect_exit 1 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --program perf --conformance \
+            TIMEOUT=60 expect_exit 1 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --program perf --conformance \
                 --case "$id" --timeout 1 "${mine[@]}"
             says "^FAIL $id "
         done

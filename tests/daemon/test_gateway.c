@@ -85,7 +85,7 @@ static void a_file_becomes_routes(void **state)
 	assert_int_equal(leg->reply_timeout, 86400 * NSEC_PER_SEC);
 	assert_int_equal(gw.routes[0].version_memory, 60 * NSEC_PER_SEC);
 	/* A reload changes it under routes that stay. */
-	assert_ptr_equal(gw.routes[0].move_patience_s, &gw.drain_s);
+	assert_ptr_equal(gw.routes[0].move_timeout_s, &gw.drain_s);
 	servers_addr(gw.routes[0].servers, 0, &upstream);
 	assert_string_equal(fabric_addr_format(&upstream, text), "[::1]:2");
 	assert_int_equal(gw.routes[0].client_hop, HOP_NEAR);

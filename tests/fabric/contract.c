@@ -226,7 +226,7 @@ void settle(struct contract *t)
 {
 	unsigned idle = 0;
 
-	while (idle < t->provider->patience) {
+	while (idle < t->provider->timeout) {
 		pump(t);
 		idle = t->provider->step(t) ? 0 : idle + 1;
 	}
@@ -237,7 +237,7 @@ void until(struct contract *t, const bool *flag)
 {
 	unsigned idle = 0;
 
-	for (pump(t); !*flag && idle < 150 * t->provider->patience; pump(t))
+	for (pump(t); !*flag && idle < 150 * t->provider->timeout; pump(t))
 		idle = t->provider->step(t) ? 0 : idle + 1;
 	assert_true(*flag);
 }

@@ -54,11 +54,11 @@ struct contract_provider {
 	/* Let time pass. Return: 0 if nothing more is going to happen (mem), or if nothing happened
 	 * for a while (sockets). */
 	int (*step)(struct contract *t);
-	unsigned patience; /* number of steps in a row that must return 0 before a test gives up */
-	bool exact_pdata;  /* private data arrive with their exact length, without padding */
-	bool tells_both;   /* a breach is reported at both ends, not only where it was found */
-	bool shares;	   /* contract.shares makes connections share Receives */
-	bool sends_early;  /* a Send completes when it has left, even if it then waits elsewhere */
+	unsigned timeout; /* number of steps in a row that must return 0 before a test gives up */
+	bool exact_pdata; /* private data arrive with their exact length, without padding */
+	bool tells_both;  /* a breach is reported at both ends, not only where it was found */
+	bool shares;	  /* contract.shares makes connections share Receives */
+	bool sends_early; /* a Send completes when it has left, even if it then waits elsewhere */
 	/* only the group "access" is run: another provider, otherwise the same, runs all groups */
 	bool access_alone;
 	/* shared Receives that are no longer needed come back after a quiet period */

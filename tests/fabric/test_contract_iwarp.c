@@ -18,7 +18,7 @@ static void start_v6(struct contract *t)
 							      .start = f,                          \
 							      .stop = on_loop_stop,                \
 							      .step = on_loop_step,                \
-							      .patience = 20,                      \
+							      .timeout = 20,                       \
 							      .exact_pdata = true,                 \
 							      .shares = true,                      \
 							      .sends_early = true,                 \

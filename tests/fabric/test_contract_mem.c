@@ -63,7 +63,7 @@ static int step(struct contract *t)
 							      .start = f,                          \
 							      .stop = stop,                        \
 							      .step = step,                        \
-							      .patience = 1,                       \
+							      .timeout = 1,                        \
 							      .exact_pdata = true,                 \
 							      .tells_both = true,                  \
 							      .shares = true}

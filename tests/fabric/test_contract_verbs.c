@@ -33,7 +33,7 @@ static const struct contract_provider verbs = {.name = "verbs",
 					       .start = start,
 					       .stop = on_loop_stop,
 					       .step = on_loop_step,
-					       .patience = 50,
+					       .timeout = 50,
 					       .exact_pdata = false,
 					       .tells_both = false,
 					       .shares = true};
@@ -42,7 +42,7 @@ static const struct contract_provider regions = {.name = "verbs without windows"
 						 .start = start_without_windows,
 						 .stop = on_loop_stop,
 						 .step = on_loop_step,
-						 .patience = 50,
+						 .timeout = 50,
 						 .exact_pdata = false,
 						 .tells_both = false,
 						 .access_alone = true};

@@ -100,8 +100,8 @@ class Threshold:
         sizes = []
         real = c.conn.recv
 
-        def recv(patience):
-            event = real(patience)
+        def recv(timeout):
+            event = real(timeout)
             sizes.append(len(event.data))
             return event
         c.conn.recv = recv

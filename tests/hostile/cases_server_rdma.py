@@ -116,7 +116,7 @@ def other_session(name, sent, term, reach):
         called(s)
         with s.route.lock:
             witness.call(rpc.call(witness.new_xid(), rpc.HOLD), (), [[witness.conn.sink(SIZE)]])
-            reach(s, honest.held.get(timeout=rdmap.PATIENCE).writes[0][0])
+            reach(s, honest.held.get(timeout=rdmap.TIMEOUT).writes[0][0])
             AtServer(Terminates(*term)).check(s)
             honest.release.set()
             witness.expect_reply()

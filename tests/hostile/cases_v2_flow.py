@@ -242,9 +242,9 @@ def skip_messages(s):
     """What was said before the end is no matter here."""
     real = s.conn.recv
 
-    def recv(patience=60):
+    def recv(timeout=60):
         while True:
-            event = real(patience)
+            event = real(timeout)
             if not hasattr(event, 'data'):
                 return event
     s.conn.recv = recv

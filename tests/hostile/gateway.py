@@ -48,9 +48,9 @@ class Route:
         self.address = kept.getsockname()
         return kept
 
-    def accept(self, patience=peer.PATIENCE):
+    def accept(self, timeout=peer.TIMEOUT):
         """The gateway's next connection to the server."""
-        self.server.settimeout(patience)
+        self.server.settimeout(timeout)
         return self.server.accept()[0]
 
     def text(self, host):
@@ -112,8 +112,8 @@ class Gateway:
         dull = ('event=leg ', 'event=session.begin', 'event=session.open', 'event=worker.')
         return [line for line in self.log().splitlines() if not any(d in line for d in dull)][-n:]
 
-    def wait_for(self, condition, otherwise, patience=peer.PATIENCE):
-        end = time.monotonic() + patience
+    def wait_for(self, condition, otherwise, timeout=peer.TIMEOUT):
+        end = time.monotonic() + timeout
         while not condition():
             assert time.monotonic() < end, otherwise
             assert self.is_up(), 'the gateway ended: ' + otherwise
@@ -134,7 +134,7 @@ class Gateway:
                 for line in lines[-2:] for key, value in re.findall(r' (\w+)=(\d+)', line)}
 
     def wait_for_sessions(self, n):
-        end = time.monotonic() + peer.PATIENCE
+        end = time.monotonic() + peer.TIMEOUT
         while True:
             report = self.report()
             if report['sessions'] == n:
@@ -145,7 +145,7 @@ class Gateway:
     def stop(self):
         """SIGTERM. Return: the exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(peer.PATIENCE)
+        return self.process.wait(peer.TIMEOUT)
 
     def kill(self):
         if self.is_up():

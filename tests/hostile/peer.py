@@ -12,7 +12,7 @@ import rpc
 import rtr
 import v1
 import v2
-from rdmap import PATIENCE, Conn, Sent, read_frame
+from rdmap import TIMEOUT, Conn, Sent, read_frame
 from xdr import Reader, opaque, u32
 
 
@@ -112,10 +112,10 @@ class End:
 
     # --- messages in ---
 
-    def take(self, patience=PATIENCE, grants=False):
+    def take(self, timeout=TIMEOUT, grants=False):
         """The next event; a message comes parsed, with .invalidated and .octets."""
         while True:
-            event = self.conn.recv(patience)
+            event = self.conn.recv(timeout)
             if not isinstance(event, Sent):
                 return event
             self.received += 1
@@ -128,13 +128,13 @@ class End:
             if grants or self.version != 2 or m.proc != v2.GRANT:
                 return m
 
-    def recv(self, patience=PATIENCE):
+    def recv(self, timeout=TIMEOUT):
         """The next event but for GRANTs, which are passed over."""
         while self.inbox:
             m = self.inbox.pop(0)
             if m.proc != v2.GRANT:
                 return m
-        return self.take(patience)
+        return self.take(timeout)
 
     def expect_msg(self, xid=None):
         event = self.recv()
@@ -203,8 +203,8 @@ class End:
         self.conn.close()
 
 
-def dial(address, patience=PATIENCE):
-    sock = socket.create_connection(address, patience)
+def dial(address, timeout=TIMEOUT):
+    sock = socket.create_connection(address, timeout)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock
 
@@ -231,10 +231,10 @@ def open_client(address, version, **frame):
     return end
 
 
-def accept_rdma(sock, patience=PATIENCE, **frame):
+def accept_rdma(sock, timeout=TIMEOUT, **frame):
     """MPA of an accepted TCP connection."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.settimeout(patience)
+    sock.settimeout(timeout)
     asked = read_frame(sock)
     assert asked.key == mpa.REQUEST_KEY, 'the key of the Request Frame'
     answer = mpa.reply(**frame)
@@ -258,7 +258,7 @@ class HonestServer:
             self.told = self.end.answer_negotiation(self.props).props
         parts = {}
         while True:
-            m = self.end.recv(patience=None)
+            m = self.end.recv(timeout=None)
             if not hasattr(m, 'proc'):
                 self.end.close()
                 return
@@ -278,7 +278,7 @@ class HonestServer:
             return
         if proc == rpc.HOLD:
             self.held.put(m)
-            self.release.wait(PATIENCE)
+            self.release.wait(TIMEOUT)
         if proc == rpc.ECHO:
             self.answer_echo(m)
         elif proc == rpc.SUM:

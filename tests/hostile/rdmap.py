@@ -12,7 +12,7 @@ from xdr import Seg
 
 WRITE, READ, RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, TERMINATE = range(8)
 TAGGED, LAST, DDP_VERSION, RDMAP_VERSION = 0x80, 0x40, 1, 0x40
-PATIENCE = 120  # seconds; long, for a loaded machine: a case that passes does not wait
+TIMEOUT = 120  # seconds; long, for a loaded machine: a case that passes does not wait
 MAX_PAYLOAD = 32768
 
 Sent = namedtuple('Sent', 'data invalidated')
@@ -159,9 +159,9 @@ class Conn:
             data += part
         return data
 
-    def recv(self, patience=PATIENCE):
+    def recv(self, timeout=TIMEOUT):
         """The next Sent, Terminated or Ended; everything else is dealt with on the way."""
-        self.sock.settimeout(patience)
+        self.sock.settimeout(timeout)
         if self.kept:
             return self.kept.pop(0)
         while True:

@@ -354,7 +354,7 @@ static void hosts_new(struct route_town *t)
 	struct servers_config cfg = {.nhosts = t->kind->hosts,
 				     .v4 = true,
 				     .by_client = true,
-				     .patience = 10 * NSEC_PER_SEC};
+				     .timeout = 10 * NSEC_PER_SEC};
 	char text[32];
 
 	for (unsigned i = 0; i < t->kind->hosts; i++) {

@@ -30,7 +30,7 @@ unsigned town_free_mark(const struct town *t)
 
 static struct leg_config leg_config(struct town *t, unsigned versions, bool server)
 {
-	static const unsigned patience[] = {0, 5, 20, 60};
+	static const unsigned timeout[] = {0, 5, 20, 60};
 
 	return (struct leg_config){
 		.versions = versions,
@@ -41,7 +41,7 @@ static struct leg_config leg_config(struct town *t, unsigned versions, bool serv
 		.segment_bytes = 1 << 20,
 		.segment_count = 64,
 		.reverse = RPC_REV_GENL,
-		.reply_timeout = server ? patience[rng_below(&t->rng, 4)] * NSEC_PER_SEC : 0,
+		.reply_timeout = server ? timeout[rng_below(&t->rng, 4)] * NSEC_PER_SEC : 0,
 		.setup_timeout = 10 * NSEC_PER_SEC,
 	};
 }

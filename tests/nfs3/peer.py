@@ -5,7 +5,7 @@ import select
 import socket
 import sys
 
-PATIENCE = 40
+TIMEOUT = 40
 AGAIN = 5  # a datagram may be lost
 
 
@@ -36,7 +36,7 @@ def answer(s):
     else:
         connection, peer = s.accept()
         with connection:
-            connection.settimeout(PATIENCE)
+            connection.settimeout(TIMEOUT)
             try:
                 connection.recv(100)
                 connection.sendall(b"%s %d" % (peer[0].encode(), peer[1]))
@@ -46,7 +46,7 @@ def answer(s):
 
 def ask(kind, address, port, own):
     with socket.socket(family(address), socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM) as s:
-        s.settimeout(PATIENCE)
+        s.settimeout(TIMEOUT)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if own:
             s.bind(("", own))
@@ -54,7 +54,7 @@ def ask(kind, address, port, own):
             s.connect((address, port))
             if kind == "udp":
                 s.settimeout(AGAIN)
-            for left in reversed(range(PATIENCE // AGAIN)):
+            for left in reversed(range(TIMEOUT // AGAIN)):
                 s.send(b"who am I?")
                 try:
                     answer = s.recv(100).decode()

@@ -5,7 +5,7 @@
 set -u
 BIN=$1
 CASE=$2
-export PATIENCE=60
+export TIMEOUT=60
 PATH=$PATH:/usr/sbin:/sbin
 if [ -z "${NETWORK:-}" ]; then
     command -v rpcbind rpcinfo >/dev/null && [ "$(id -u)" -eq 0 ] && unshare -nm true 2>/dev/null || exit 77

@@ -8,7 +8,7 @@ BIN=$1
 CASE=$2
 SIDE=$(realpath "$(dirname "$0")/../../deploy/nfs3/rpcrdma-gw-side")
 PEER=$(realpath "$(dirname "$0")/peer.py")
-export PATIENCE=60 # seconds for one command, on a machine with much else to do
+export TIMEOUT=60 # seconds for one command, on a machine with much else to do
 export RPCRDMA_GW=$BIN/rpcrdma-gw
 PATH=$PATH:/usr/sbin:/sbin
 if [ -z "${NETWORK:-}" ]; then

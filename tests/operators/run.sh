@@ -984,13 +984,13 @@ case_page() {
     ! perf 20051 1 --op null --count 1 >"$DIR/refused" 2>&1 || fail "served by nobody"
     wait_for 20 eval 'client get "$URL"; grep -q "sessions_speaking{route=\"one\",leg=\"client\",version=\"1\"} 3" "$DIR/out"' ||
         fail "what they speak is not counted"
-    PATIENCE=60 expect_exit 0 node "$HERE/page.js" "$URL" one two -- \
+    TIMEOUT=60 expect_exit 0 node "$HERE/page.js" "$URL" one two -- \
         "$HOST:20050 up one 3 0" "$HOST:20059 down two 0 1"
     cat "$DIR/out"
     # In a browser, where there is one.
     if command -v chromium >/dev/null; then
         mkdir "$DIR/browser"
-        PATIENCE=150 expect_exit 0 python3 "$HERE/browser.py" chromium "${URL%metrics}" "${PICTURES:-$DIR/browser}"
+        TIMEOUT=150 expect_exit 0 python3 "$HERE/browser.py" chromium "${URL%metrics}" "${PICTURES:-$DIR/browser}"
         cat "$DIR/out"
     fi
     kill "$pid"

@@ -12,7 +12,7 @@ WHAT, PROGRAM, CONF, LOG = sys.argv[1:5]
 SOCKETS = [tuple(where.rsplit(":", 1)) for where in sys.argv[5:]]
 with open(CONF) as conf:
     DRAIN = int(re.search(r"drain_timeout = (\d+)", conf.read()).group(1))
-PATIENCE = 30
+TIMEOUT = 30
 RESTARTS = 20
 
 
@@ -31,7 +31,7 @@ class Manager:
         self.told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.name = "\0rpcrdma-gw-test-%d" % os.getpid() if abstract else CONF + ".notify"
         self.told.bind(self.name)
-        self.told.settimeout(PATIENCE)
+        self.told.settimeout(TIMEOUT)
 
     def start(self, sockets=(), watchdog=None):
         def pass_on():
@@ -55,7 +55,7 @@ class Manager:
 
     def hear(self, want):
         """The next word but for the watchdog's, unless that is wanted."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while time.monotonic() < end:
             lines = self.told.recv(4096).decode().split("\n")
             if lines == ["WATCHDOG=1"] and want != "WATCHDOG=1":
@@ -69,7 +69,7 @@ class Manager:
         stopping = self.hear("STOPPING=1")
         # Or a drain that is longer than the unit's TimeoutStopSec would be cut by SIGKILL.
         assert int(stopping.get("EXTEND_TIMEOUT_USEC", 0)) > DRAIN * 1000000, stopping
-        assert self.process.wait(PATIENCE) == 0, self.process.returncode
+        assert self.process.wait(TIMEOUT) == 0, self.process.returncode
 
 
 def logged(words):
@@ -79,14 +79,14 @@ def logged(words):
 
 def come_to_log(words):
     """Return: how often; the log has a thread of its own, which may be behind what the manager is told."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while not logged(words) and time.monotonic() < end:
         time.sleep(0.05)
     return logged(words)
 
 
 def await_file(name):
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while not os.path.exists(name) and time.monotonic() < end:
         time.sleep(0.05)
 
@@ -99,7 +99,7 @@ def lend():
     m.hear("READY=1")
     print(m.process.pid, "ready", flush=True)
     await_file(CONF + ".end")
-    assert m.process.wait(PATIENCE) == 0, m.process.returncode
+    assert m.process.wait(TIMEOUT) == 0, m.process.returncode
 
 
 def restart():
@@ -108,7 +108,7 @@ def restart():
     m = Manager(abstract=False)
     m.start(watchdog=0.4)
     # Without sockets it cannot have the address that is ours.
-    assert m.process.wait(PATIENCE) == 3, m.process.returncode
+    assert m.process.wait(TIMEOUT) == 3, m.process.returncode
     assert logged("why=\"Address already in use") > 0
     m.start(sockets + [stray], watchdog=0.4)
     ready = m.hear("READY=1")
@@ -119,12 +119,12 @@ def restart():
     m.process.send_signal(signal.SIGHUP)
     before = time.monotonic_ns() // 1000
     reloading = m.hear("RELOADING=1")
-    assert abs(int(reloading["MONOTONIC_USEC"]) - before) < PATIENCE * 1000000, reloading
+    assert abs(int(reloading["MONOTONIC_USEC"]) - before) < TIMEOUT * 1000000, reloading
     m.hear("READY=1")
     m.stop()
     m.told.close()
     # No client is refused while the gateway is away: a client that comes waits in the sockets that stay open.
-    waits = socket.create_connection(sockets[0].getsockname(), PATIENCE)
+    waits = socket.create_connection(sockets[0].getsockname(), TIMEOUT)
     print("away", flush=True)
     time.sleep(0.5)
     m = Manager(abstract=True)

@@ -93,7 +93,7 @@ class Cell:
         if self.client:
             self.client.link.close()
             self.calls, self.errors = self.client.made, self.client.errors
-        serving.join(link.PATIENCE)
+        serving.join(link.TIMEOUT)
         if self.server:
             self.errors += self.server.errors
         return self

@@ -6,7 +6,7 @@ import socket
 import mpa
 from rdmap import Conn, Sent, read_frame
 
-PATIENCE = 30  # seconds: for a loaded machine; only what goes wrong waits so long
+TIMEOUT = 30  # seconds: for a loaded machine; only what goes wrong waits so long
 
 
 class Fault(Exception):
@@ -35,7 +35,7 @@ class Link(Conn):
 
     def sent(self):
         try:
-            event = self.recv(PATIENCE)
+            event = self.recv(TIMEOUT)
         except AssertionError as why:
             raise (TimedOut if str(why) == 'nothing came' else Fault)(str(why)) from None
         except (EOFError, OSError) as why:
@@ -117,7 +117,7 @@ class Link(Conn):
 
 
 def dial(address):
-    sock = socket.create_connection(address, PATIENCE)
+    sock = socket.create_connection(address, TIMEOUT)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.sendall(mpa.request(flags=mpa.ENHANCED))
     try:
@@ -131,7 +131,7 @@ def dial(address):
 
 def welcome(sock, pdata=mpa.PDATA):
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.settimeout(PATIENCE)
+    sock.settimeout(TIMEOUT)
     asked = read_frame(sock)
     if asked.key != mpa.REQUEST_KEY:
         raise Fault('the key of the Request Frame')

@@ -7,7 +7,7 @@ set -u
 BIN=$1
 CASE=$2
 MAN=$(dirname "$0")/../../docs/rpcrdma-probe.1
-PATIENCE=150
+TIMEOUT=150
 # shellcheck source=tests/loopback.sh
 . "$(dirname "$0")/../loopback.sh"
 

@@ -36,7 +36,7 @@ static inline void on_notify(void *arg)
 /* @hosts: literal addresses and names, up to NULL. */
 static inline struct servers_config config_of(const char *const *hosts)
 {
-	struct servers_config cfg = {.port = 20049, .v4 = true, .v6 = true, .patience = 10 * S};
+	struct servers_config cfg = {.port = 20049, .v4 = true, .v6 = true, .timeout = 10 * S};
 
 	for (; hosts[cfg.nhosts]; cfg.nhosts++) {
 		struct servers_host *host = &cfg.hosts[cfg.nhosts];

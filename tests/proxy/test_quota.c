@@ -197,7 +197,7 @@ static void a_passed_over_waiter_is_tried(bool before)
 	assert_non_null(hog[0].block);
 	assert_non_null(hog[1].block);
 	ask(&hog[2], 4 * third);
-	s.quota.now += QUOTA_PATIENCE;
+	s.quota.now += QUOTA_CLAIM_WAIT;
 	give_back(&hog[1]);
 	serve(&r);
 	assert_ptr_equal(s.quota.pools[BUF_TXN_REVERSE].claimer, &s.groups[1]);
@@ -209,7 +209,7 @@ static void a_passed_over_waiter_is_tried(bool before)
 		list_add_tail(&s.quota.pools[BUF_TXN_REVERSE].groups, &s.groups[1].link);
 	}
 	s.quota.now = quota_deadline(&s.quota);
-	assert_int_equal(s.quota.now, QUOTA_PATIENCE + QUOTA_CLAIM);
+	assert_int_equal(s.quota.now, QUOTA_CLAIM_WAIT + QUOTA_CLAIM);
 	serve(&r);
 	assert_non_null(modest->block);
 	scene_free();
@@ -408,7 +408,7 @@ static void claims_take_turns_with_others(void **state)
 	ask(first, wish);
 	ask(second, wish);
 	assert_null(first->block);
-	s.quota.now += 2 * QUOTA_PATIENCE;
+	s.quota.now += 2 * QUOTA_CLAIM_WAIT;
 	stir(&first->m);
 	serve(&r);
 	assert_ptr_equal(pool->claimer, &s.groups[1]);

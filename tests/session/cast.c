@@ -77,7 +77,7 @@ static const struct leg_auth *play(unsigned i, enum hostauth_role role, const ch
 
 static struct servers *two_servers(void)
 {
-	struct servers_config cfg = {.nhosts = 2, .v4 = true, .patience = 10 * NSEC_PER_SEC};
+	struct servers_config cfg = {.nhosts = 2, .v4 = true, .timeout = 10 * NSEC_PER_SEC};
 
 	for (unsigned i = 0; i < 2; i++) {
 		snprintf(cfg.hosts[i].name, sizeof(cfg.hosts[i].name), "server%u", i);

@@ -127,11 +127,11 @@ static void step(void)
 
 static void run_until_done(uint64_t n)
 {
-	nsec_t patience = memnet_now(chain.net) + 100 * NSEC_PER_SEC;
+	nsec_t timeout = memnet_now(chain.net) + 100 * NSEC_PER_SEC;
 
 	turn();
 	while (chain.client.done < n) {
-		assert_true(memnet_now(chain.net) < patience);
+		assert_true(memnet_now(chain.net) < timeout);
 		assert_false(chain.client.closed);
 		step();
 	}
@@ -141,11 +141,11 @@ static void run_until_done(uint64_t n)
 
 static void run_until_open(void)
 {
-	nsec_t patience = memnet_now(chain.net) + 100 * NSEC_PER_SEC;
+	nsec_t timeout = memnet_now(chain.net) + 100 * NSEC_PER_SEC;
 
 	turn();
 	while (!chain.client.open) {
-		assert_true(memnet_now(chain.net) < patience);
+		assert_true(memnet_now(chain.net) < timeout);
 		step();
 	}
 }

@@ -247,7 +247,7 @@ static void calls_in_flight_are_seen(void **state)
 static void a_drained_session_ends_between_calls(void **state)
 {
 	struct snapshot l = {
-		.kind = SNAPSHOT_DRAIN, .want = {.route = 0}, .patience = 20 * NSEC_PER_SEC};
+		.kind = SNAPSHOT_DRAIN, .want = {.route = 0}, .timeout = 20 * NSEC_PER_SEC};
 
 	(void)state;
 	for (unsigned cv = 1; cv <= 2; cv++)
@@ -282,7 +282,7 @@ static void draining_does_not_wait_for_ever(void **state)
 {
 	struct snapshot l = {.kind = SNAPSHOT_DRAIN,
 			     .want = {.route = SNAPSHOT_ANY_ROUTE},
-			     .patience = 3 * NSEC_PER_SEC};
+			     .timeout = 3 * NSEC_PER_SEC};
 	nsec_t before;
 
 	(void)state;
@@ -307,7 +307,7 @@ static void all_are_drained(void **state)
 {
 	struct snapshot l = {.kind = SNAPSHOT_DRAIN,
 			     .want = {.route = SNAPSHOT_ANY_ROUTE},
-			     .patience = 20 * NSEC_PER_SEC};
+			     .timeout = 20 * NSEC_PER_SEC};
 
 	(void)state;
 	begin(1, 1);
@@ -373,7 +373,7 @@ static void killed_while_it_connects(void **state)
 static void draining_waits_for_both_directions(void **state)
 {
 	struct snapshot l = {
-		.kind = SNAPSHOT_DRAIN, .want = {.route = 0}, .patience = 60 * NSEC_PER_SEC};
+		.kind = SNAPSHOT_DRAIN, .want = {.route = 0}, .timeout = 60 * NSEC_PER_SEC};
 
 	(void)state;
 	for (unsigned cv = 1; cv <= 2; cv++)

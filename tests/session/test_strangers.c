@@ -169,7 +169,7 @@ static nsec_t next_due(nsec_t limit)
 
 static void town(struct rng *r, unsigned calls)
 {
-	const nsec_t patience = 200 * NSEC_PER_SEC;
+	const nsec_t timeout = 200 * NSEC_PER_SEC;
 	nsec_t moved = memnet_now(w.net);
 	uint64_t all = 0, before;
 
@@ -193,7 +193,7 @@ static void town(struct rng *r, unsigned calls)
 		everybody();
 		if (all != before)
 			moved = memnet_now(w.net);
-		must(memnet_now(w.net) < moved + patience); /* or nothing moves any more */
+		must(memnet_now(w.net) < moved + timeout); /* or nothing moves any more */
 		memnet_step(w.net, next_due(memnet_now(w.net) + NSEC_PER_MS));
 	}
 }

@@ -221,7 +221,7 @@ static void make_servers(const struct how *how)
 				     .v4 = true,
 				     .v6 = true,
 				     .probes = how->probes > 0,
-				     .patience = 3 * S};
+				     .timeout = 3 * S};
 
 	cfg.nhosts = how->names ? 1 : SERVERS;
 	for (unsigned i = 0; i < cfg.nhosts; i++) {
@@ -234,7 +234,7 @@ static void make_servers(const struct how *how)
 	assert_non_null(servers);
 }
 
-static atomic_uint patience_s;
+static atomic_uint timeout_s;
 
 static void make_route(const struct how *how)
 {
@@ -243,9 +243,9 @@ static void make_route(const struct how *how)
 				     .server = end_config(LEG_V1),
 				     .servers = servers,
 				     .probe_interval = how->probes,
-				     .move_patience_s = &patience_s,
+				     .move_timeout_s = &timeout_s,
 				     .version_memory = S};
-	atomic_store(&patience_s, 5);
+	atomic_store(&timeout_s, 5);
 	route.client.setup_timeout = 1000 * S; /* clients are silent for as long as a test takes */
 }
 
@@ -453,7 +453,7 @@ static void a_client_refused_by_one_server_gets_the_next(void **state)
 	end();
 }
 
-/* In both workers; each session moves between two RPCs, or when the time limit (patience) is
+/* In both workers; each session moves between two RPCs, or when the time limit (timeout) is
  * over. */
 static void a_client_moves_with_all_it_has(void **state)
 {
@@ -472,7 +472,7 @@ static void a_client_moves_with_all_it_has(void **state)
 	run(S / 100);
 	send_octets(busy, 7, RPC_CALL);
 	run(S / 10);
-	atomic_store(&patience_s, 3); /* as a reload does */
+	atomic_store(&timeout_s, 3); /* as a reload does */
 	at[0].refuses = true;
 	late = is_served(0);
 	run(S);
@@ -499,7 +499,7 @@ static void drain_route(void)
 	for (unsigned i = 0; i < WORKERS; i++) {
 		struct snapshot l = {.kind = SNAPSHOT_DRAIN,
 				     .want = {.route = SNAPSHOT_ANY_ROUTE},
-				     .patience = 20 * S};
+				     .timeout = 20 * S};
 
 		while (proxy_snapshot(workers[i], &l, memnet_now(net)))
 			;
@@ -511,7 +511,7 @@ static void drain_route(void)
  * the server is no longer configured. */
 static void a_drained_client_goes_to_the_server_chosen_anew(void **state)
 {
-	struct servers_config others = {.port = 20050, .nhosts = 1, .patience = 3 * S};
+	struct servers_config others = {.port = 20050, .nhosts = 1, .timeout = 3 * S};
 	struct end *idle[4], *busy, *late;
 
 	(void)state;

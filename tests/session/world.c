@@ -272,7 +272,7 @@ static bool pair_load(struct world *w, struct world_pair *p, const struct load *
 
 bool world_load(struct world *w, const struct load *load)
 {
-	const nsec_t patience = 100 * NSEC_PER_SEC;
+	const nsec_t timeout = 100 * NSEC_PER_SEC;
 	nsec_t moved = memnet_now(w->net);
 
 	for (unsigned i = 0; i < w->s.pairs; i++)
@@ -285,9 +285,9 @@ bool world_load(struct world *w, const struct load *load)
 		if (!due)
 			return true;
 		world_turn(w);
-		if (memnet_step(w->net, nsec_min(moved + patience, proxy_deadline(w->proxy))))
+		if (memnet_step(w->net, nsec_min(moved + timeout, proxy_deadline(w->proxy))))
 			moved = memnet_now(w->net);
-		else if (memnet_now(w->net) >= moved + patience)
+		else if (memnet_now(w->net) >= moved + timeout)
 			return false;
 	}
 }

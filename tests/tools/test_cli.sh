@@ -4,7 +4,7 @@
 set -u
 BIN=$1
 CASE=rpcrdma-perf
-PATIENCE=60
+TIMEOUT=60
 # shellcheck source=tests/loopback.sh
 . "$(dirname "$0")/../loopback.sh"
 perf=$BIN/rpcrdma-perf

@@ -20,11 +20,11 @@
  *	        the end
  *
  * The completion of the second claims as many octets as were written elsewhere. It is a failure if the peer
- * does not end the connection within PATIENCE.
+ * does not end the connection within TIMEOUT.
  */
 enum { RECVS = 32, RECEIVE = 4096, WORDS = RECEIVE / 4, OCTETS = 1 << 20 };
 
-static const nsec_t PATIENCE = 30 * NSEC_PER_SEC;
+static const nsec_t TIMEOUT = 30 * NSEC_PER_SEC;
 
 struct immediate {
 	struct poll_loop loop;
@@ -148,7 +148,7 @@ static int take(struct immediate *m, const struct fabric_event *ev)
 /* Return: 0 when the connection has ended. */
 static int run(struct immediate *m)
 {
-	nsec_t end = poll_loop_now() + PATIENCE;
+	nsec_t end = poll_loop_now() + TIMEOUT;
 	struct fabric_event ev;
 	int err = 0;
 

@@ -16,7 +16,7 @@ enum {
 	WORLD_MESSAGE = 512, /* octets of a shared Receive, and of each slot of .memory */
 	WORLD_POOL = 1024,   /* most shared Receives of an end; they are the last slots */
 	WORLD_SLOTS = WORLD_POOL + 2 * WORLD_DEPTH,
-	WORLD_PATIENCE = 2000,
+	WORLD_TIMEOUT = 2000,
 };
 
 /** struct end - an instance; [0] is the initiator. */
@@ -51,7 +51,7 @@ void world_turn(struct world *w);
 
 #define UNTIL(w, condition)                                                                        \
 	do {                                                                                       \
-		for (int turns = 0; !(condition) && turns < WORLD_PATIENCE; turns++)               \
+		for (int turns = 0; !(condition) && turns < WORLD_TIMEOUT; turns++)                \
 			world_turn(w);                                                             \
 		assert_true(condition);                                                            \
 	} while (0)

@@ -20,7 +20,7 @@
  */
 enum { RECEIVES = 2, REPLY = 1024 };
 
-static const nsec_t PATIENCE = 60 * NSEC_PER_SEC;
+static const nsec_t TIMEOUT = 60 * NSEC_PER_SEC;
 
 struct client {
 	struct fabric_conn *conn;
@@ -75,7 +75,7 @@ static void turn(struct idle *d)
 
 static bool wait_for(struct idle *d, const struct client *c, const bool *flag)
 {
-	nsec_t end = poll_loop_now() + PATIENCE;
+	nsec_t end = poll_loop_now() + TIMEOUT;
 
 	while (!*flag && !c->ended && poll_loop_now() < end)
 		turn(d);

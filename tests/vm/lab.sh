@@ -151,7 +151,7 @@ routes = ( {
   name = "$name";
   listen = { fabric = "${listen[0]}"; address = "${listen[1]}"; port = ${listen[2]}; versions = [$3]; ${GW_LISTEN:-} };
   upstream = { fabric = "${upstream[0]}"; address = "${upstream[1]}"; port = ${upstream[2]}; version = "$5";
-    connect_timeout = ${GW_PATIENCE:-10}; ${GW_UPSTREAM:-} };
+    connect_timeout = ${GW_TIMEOUT:-10}; ${GW_UPSTREAM:-} };
 } );
 EOF
     gateway_start "$name"

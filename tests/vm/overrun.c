@@ -17,11 +17,11 @@
  *
  * What ends the session depends on the server: Sends that find no Receive (with a retry count
  * of 0, as here, the first one breaks the queue pair), or the server's count of the credits
- * it gave. A session that is not ended within PATIENCE is a failure.
+ * it gave. A session that is not ended within TIMEOUT is a failure.
  */
 enum { CALLS = 1024, MESSAGE = NULL_CALL, REPLY = 1024 };
 
-static const nsec_t PATIENCE = 60 * NSEC_PER_SEC;
+static const nsec_t TIMEOUT = 60 * NSEC_PER_SEC;
 
 struct overrun {
 	struct poll_loop loop;
@@ -66,7 +66,7 @@ static void take(struct overrun *o, const struct fabric_event *ev)
 /* Return: whether @flag came before time was up. */
 static bool wait_for(struct overrun *o, const bool *flag)
 {
-	nsec_t end = poll_loop_now() + PATIENCE;
+	nsec_t end = poll_loop_now() + TIMEOUT;
 	struct fabric_event ev;
 
 	while (!*flag && poll_loop_now() < end) {

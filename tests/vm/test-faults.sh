@@ -8,7 +8,7 @@
 test_faults() {
     verbs_built || return
     guests_up rxe client filer gateway
-    GW_PATIENCE=60 DIRECT_RECEIVES=own rxe_chains_up
+    GW_TIMEOUT=60 DIRECT_RECEIVES=own rxe_chains_up
     # The measure is taken when everything is there that is made once and kept.
     check "faults: a first mount" fresh_mount rxe-direct 3 || return
     guest client 'verified_load --numjobs=16 --size=1M' 240
@@ -56,7 +56,7 @@ faults_all_given_back() {
 
 # Sessions one after the other, of 1024 calls at once where 64 were granted. Linux 6.1's filer
 # waits for each of its Sends with an nfsd thread. When a client leaves, those wait until rxe's
-# retries are used up, and nobody else is served for up to 10 s: not many sessions, and patience.
+# retries are used up, and nobody else is served for up to 10 s: not many sessions, and long timeouts.
 faults_overrun() {
     local name="faults: overrun" before live
     check "$name: mount" fresh_mount rxe-direct 3 || return

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "tools/ctl/show.h"
 
-enum { PATIENCE_S = 30, LINE_FIRST = 4096 };
+enum { TIMEOUT_S = 30, LINE_FIRST = 4096 };
 
 static const char stranger[] = "the process that answers there is not rpcrdma-gw";
 
@@ -27,7 +27,7 @@ static int no_gateway(const struct ctl_options *o, char *why, const char *what)
 /* Return: a stream, or NULL with errno. */
 static FILE *open_gateway(const char *path)
 {
-	const struct timeval patience = {.tv_sec = PATIENCE_S};
+	const struct timeval timeout = {.tv_sec = TIMEOUT_S};
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	FILE *f = NULL;
 	int fd, err;
@@ -40,8 +40,8 @@ static FILE *open_gateway(const char *path)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return NULL;
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0)
 		f = fdopen(fd, "r+");
 	if (f)

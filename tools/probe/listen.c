@@ -371,7 +371,7 @@ static void judge_connection(struct listener *l, nsec_t end)
 }
 
 /* Until when the client may be silent. */
-static nsec_t patience(const struct listener *l, nsec_t end)
+static nsec_t timeout(const struct listener *l, nsec_t end)
 {
 	return listen_auth_waits(l) ? nsec_min(end, probe_now(l->env) + l->o->timeout) : end;
 }
@@ -400,7 +400,7 @@ static void serve_connection(struct listener *l, nsec_t end)
 		else
 			grade_ok(l, GRADE_PDATA);
 	}
-	while (!l->is_done && wire_await(&l->w, patience(l, end), &m) == 0)
+	while (!l->is_done && wire_await(&l->w, timeout(l, end), &m) == 0)
 		serve(l, m.octets);
 	judge_connection(l, end);
 	wire_close(&l->w);

@@ -43,12 +43,12 @@ static void part(uint32_t bytes, uint32_t remaining, bool first)
 	raw_end(&stage.raw, &x);
 }
 
-/* Send parts of a long call, one every @interval, for the time @patience. Return: whether the
+/* Send parts of a long call, one every @interval, for the time @timeout. Return: whether the
  * session lived. */
-static bool parts(uint32_t bytes, nsec_t interval, nsec_t patience)
+static bool parts(uint32_t bytes, nsec_t interval, nsec_t timeout)
 {
 	uint32_t left = 8 << 20;
-	nsec_t end = memnet_now(stage.net) + patience;
+	nsec_t end = memnet_now(stage.net) + timeout;
 	bool first = true;
 
 	while (memnet_now(stage.net) < end && !stage.raw.closed) {
@@ -89,9 +89,9 @@ static void a_slow_message_goes_on(void **state)
 
 /* A client that lets the gateway send one reply each @interval, and has calls to be answered all the
  * time. Return: whether the session lived. */
-static bool replies(nsec_t interval, nsec_t patience)
+static bool replies(nsec_t interval, nsec_t timeout)
 {
-	nsec_t end = memnet_now(stage.net) + patience;
+	nsec_t end = memnet_now(stage.net) + timeout;
 	uint32_t takes = 3; /* messages in all */
 
 	for (uint32_t i = 0; i < 12; i++) {
@@ -574,5 +574,5 @@ int main(void)
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
-	return cmocka_run_group_tests_name("patience", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("timeout", tests, NULL, NULL);
 }
