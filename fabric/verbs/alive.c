@@ -32,7 +32,7 @@ static void alive_look_at(struct verbs_conn *c)
 
 	c->seen = seen;
 	if (c->state == VERBS_OPEN && atomic_load(&c->async) >= 0)
-		leave_failed(c);
+		conn_close_failed(c);
 	if (c->state != VERBS_OPEN)
 		return;
 	if (idle && !c->asked)

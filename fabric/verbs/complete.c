@@ -118,7 +118,7 @@ void complete_failed(struct verbs_conn *c, const struct ibv_wc *wc, bool is_recv
 	if (c->state >= VERBS_LEAVING)
 		return;
 	if (wc->status == IBV_WC_WR_FLUSH_ERR) {
-		leave_failed(c);
+		conn_close_failed(c);
 		return;
 	}
 	status = strings_completion(wc->status, is_recv, &why);
@@ -206,7 +206,7 @@ void complete_own(struct verbs_conn *c, const struct ibv_wc *wc, int n)
 	for (int i = 0; i < n; i++)
 		complete_one(c, &wc[i]);
 	wake_conn(c);
-	leave_if_drained(c);
+	conn_close_if_drained(c);
 }
 
 bool complete_shared(struct verbs_conn *c, const struct ibv_wc *wc, uint32_t slot, void *cookie)

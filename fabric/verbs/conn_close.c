@@ -17,7 +17,7 @@
 
 enum { AT_ONCE_MS = 1 };
 
-void leave_note_cause(struct verbs_conn *c, int status, const char *why)
+void conn_close_note_cause(struct verbs_conn *c, int status, const char *why)
 {
 	if (c->caused)
 		return;
@@ -31,7 +31,7 @@ void conn_close_begin(struct verbs_conn *c, int status, const char *why)
 {
 	if (c->state >= VERBS_LEAVING)
 		return;
-	leave_note_cause(c, status, why);
+	conn_close_note_cause(c, status, why);
 	c->state = VERBS_LEAVING;
 	wake_conn_in(c, rdma_disconnect(c->id) ? AT_ONCE_MS : c->v->cfg.linger_ms);
 }
@@ -51,7 +51,7 @@ static int fault(struct verbs_conn *c, const char **why)
 	return strings_async(IBV_EVENT_QP_ACCESS_ERR, why);
 }
 
-void leave_note_fault(struct verbs_conn *c)
+void conn_close_note_fault(struct verbs_conn *c)
 {
 	const char *why = NULL;
 	int status = fault(c, &why);
@@ -59,12 +59,12 @@ void leave_note_fault(struct verbs_conn *c)
 	if (!status)
 		return;
 	c->v->counters.breaches += !c->caused && err_class(status) == ERR_CLASS_PEER;
-	leave_note_cause(c, status, why);
+	conn_close_note_cause(c, status, why);
 }
 
-void leave_failed(struct verbs_conn *c)
+void conn_close_failed(struct verbs_conn *c)
 {
-	leave_note_fault(c);
+	conn_close_note_fault(c);
 	if (c->caused) {
 		conn_close_begin(c, c->status, c->why);
 		return;
@@ -74,7 +74,7 @@ void leave_failed(struct verbs_conn *c)
 	wake_conn_in(c, c->v->cfg.linger_ms);
 }
 
-void leave_if_drained(struct verbs_conn *c)
+void conn_close_if_drained(struct verbs_conn *c)
 {
 	if (c->state == VERBS_DRAINING && !c->strings_out)
 		conn_close_begin(c, 0, NULL);

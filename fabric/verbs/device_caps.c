@@ -10,7 +10,7 @@
 
 /* Facts of a device in use, for tools: the words and numbers of limits_log(). */
 
-static const struct verbs_dev *facts_of(const struct verbs *v, const char *name)
+static const struct verbs_dev *find_dev(const struct verbs *v, const char *name)
 {
 	for (const struct list *it = v->devs.next; it != &v->devs; it = it->next) {
 		const struct verbs_dev *dev = container_of(it, const struct verbs_dev, link);
@@ -21,13 +21,13 @@ static const struct verbs_dev *facts_of(const struct verbs *v, const char *name)
 	return NULL;
 }
 
-int verbs_facts(const struct fabric *f, const char *name, struct verbs_facts *facts)
+int verbs_caps(const struct fabric *f, const char *name, struct verbs_caps *caps)
 {
-	const struct verbs_dev *dev = facts_of(container_of(f, const struct verbs, base), name);
+	const struct verbs_dev *dev = find_dev(container_of(f, const struct verbs, base), name);
 
 	if (!dev)
 		return ERR_IO;
-	*facts = (struct verbs_facts){
+	*caps = (struct verbs_caps){
 		.is_usable = !dev->closed,
 		.is_iwarp = dev->iwarp,
 		.windows = dev->windows,
@@ -44,7 +44,7 @@ int verbs_facts(const struct fabric *f, const char *name, struct verbs_facts *fa
 		.max_mr = dev->attr.max_mr,
 		.max_mw = dev->attr.max_mw,
 	};
-	snprintf(facts->name, sizeof(facts->name), "%s", dev->name);
+	snprintf(caps->name, sizeof(caps->name), "%s", dev->name);
 	return 0;
 }
 
@@ -70,7 +70,7 @@ static bool is_its(struct verbs *v, const struct verbs_dev *dev, const struct fa
 int verbs_device_address(struct fabric *f, const char *name, struct fabric_addr *addr)
 {
 	struct verbs *v = verbs_of(f);
-	const struct verbs_dev *dev = facts_of(v, name);
+	const struct verbs_dev *dev = find_dev(v, name);
 	struct ifaddrs *all;
 	bool found = false;
 

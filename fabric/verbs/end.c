@@ -69,7 +69,7 @@ void end_finish(struct verbs_conn *c, int status, const char *why)
 {
 	if (c->state == VERBS_ENDED)
 		return;
-	leave_note_cause(c, status, why);
+	conn_close_note_cause(c, status, why);
 	if (c->state == VERBS_REQUESTED && c->request_due) {
 		end_free(c); /* its user does not know it */
 		return;
@@ -88,7 +88,7 @@ void end_by_peer(struct verbs_conn *c, int status)
 {
 	drain_conn(c);
 	if (c->state < VERBS_LEAVING) {
-		leave_note_fault(c);
+		conn_close_note_fault(c);
 		(void)rdma_disconnect(c->id); /* answers the peer's disconnect */
 	}
 	end_finish(c, status ? ERR_CLOSED : 0, "closed by the peer");
@@ -104,7 +104,7 @@ void end_disconnect(struct fabric_conn *fc)
 		submit_conn(c);
 		c->state = VERBS_DRAINING;
 		wake_conn_in(c, c->v->cfg.linger_ms);
-		leave_if_drained(c);
+		conn_close_if_drained(c);
 	}
 }
 

@@ -41,7 +41,7 @@ static void look_at(struct verbs_conn *c)
 		return;
 	drain_conn(c); /* its completions may tell why */
 	if (c->state < VERBS_LEAVING)
-		leave_failed(c);
+		conn_close_failed(c);
 	wake_conn(c);
 }
 

@@ -71,9 +71,9 @@ struct verbs_agreed {
 	uint32_t max_inline; /* most octets of a message that is sent inline */
 };
 
-/** struct verbs_facts - a device as an instance found it; the same words and numbers as in the
+/** struct verbs_caps - a device as an instance found it; the same words and numbers as in the
  * log. */
-struct verbs_facts {
+struct verbs_caps {
 	char name[64];
 	bool is_usable; /* the device can be used; if not, the log has the reason */
 	bool is_iwarp, windows, send_inv, can_share;
@@ -107,8 +107,8 @@ void verbs_listener_free(struct fabric_listener *l);
  * ERR_CLOSED. */
 int verbs_agreed(const struct fabric_conn *c, struct verbs_agreed *agreed) WARN_UNUSED;
 
-/** verbs_facts - fills @facts for the device @name. Return: 0, or ERR_IO: @f has no such device. */
-int verbs_facts(const struct fabric *f, const char *name, struct verbs_facts *facts) WARN_UNUSED;
+/** verbs_caps - fills @caps for the device @name. Return: 0, or ERR_IO: @f has no such device. */
+int verbs_caps(const struct fabric *f, const char *name, struct verbs_caps *caps) WARN_UNUSED;
 
 /** verbs_device_address - an address of this machine that leads to the device @name of @f, port
  * 0. Return: 0, or ERR_IO: there is none. */

@@ -13,9 +13,9 @@
 
 enum { DONE = 0, FAILED = 1, NO_DEVICE = 3 };
 
-/** struct seen - all facts about a device. */
+/** struct seen - all that was found out about a device. */
 struct seen {
-	struct verbs_facts facts;
+	struct verbs_caps caps;
 	struct fabric_addr at;
 	bool has_address;
 	/* octets of a session's two connections, with default settings */
@@ -73,25 +73,24 @@ static bool keeps_its_word(const struct seen *s)
 		return true; /* not tried */
 	return t->messages == TRIAL_YES && t->written == TRIAL_YES && t->read == TRIAL_YES &&
 	       t->bounded == TRIAL_YES && t->fenced == TRIAL_YES && t->domain_alone != TRIAL_NO &&
-	       (t->connection_alone != TRIAL_NO || !s->facts.windows);
+	       (t->connection_alone != TRIAL_NO || !s->caps.windows);
 }
 
 static const char *use_word(const struct seen *s)
 {
-	if (!s->facts.is_usable)
+	if (!s->caps.is_usable)
 		return "not used: see above";
 	if (!keeps_its_word(s))
 		return "do not use it: it does not keep what it says";
-	return s->facts.windows ? "used" : "used with insecure_handles = \"allow\" alone";
+	return s->caps.windows ? "used" : "used with insecure_handles = \"allow\" alone";
 }
 
 static const char *receives_word(const struct seen *s)
 {
-	if (!s->facts.can_share)
+	if (!s->caps.can_share)
 		return "each connection's own";
-	return s->facts.is_iwarp
-		       ? "each connection's own, or shared with receive_queue = \"shared\""
-		       : "shared by all connections";
+	return s->caps.is_iwarp ? "each connection's own, or shared with receive_queue = \"shared\""
+				: "shared by all connections";
 }
 
 /* Text output. */
@@ -106,7 +105,7 @@ static void print_number(FILE *to, const char *name, long value)
 	fprintf(to, "  %-42s %ld\n", name, value);
 }
 
-static void print_facts(const struct verbs_facts *f, FILE *to)
+static void print_caps(const struct verbs_caps *f, FILE *to)
 {
 	fprintf(to, "%s, as found when it was taken into use\n", f->name);
 	print_line(to, "transport", f->is_iwarp ? "iwarp" : "ib");
@@ -138,19 +137,19 @@ static void print_gateway(const struct seen *s, FILE *to)
 	fprintf(to, "a gateway with it\n");
 	print_line(to, "the device", use_word(s));
 	print_line(to, "a handle is good for",
-		   s->facts.windows ? "the connection it was given to"
-				    : "all connections of its side of a route");
+		   s->caps.windows ? "the connection it was given to"
+				   : "all connections of its side of a route");
 	print_line(to, "Receives", receives_word(s));
 	fprintf(to, "  %-42s %zu + %zu KiB\n", "queues of a session at most, both legs",
 		s->client_bytes / 1024, s->server_bytes / 1024);
 	print_line(to, "locked memory of a worker (LimitMEMLOCK)",
-		   s->facts.windows ? "its share of memory_limit, and those queues"
-				    : "that twice for each route through it, and those queues");
+		   s->caps.windows ? "its share of memory_limit, and those queues"
+				   : "that twice for each route through it, and those queues");
 }
 
 /* JSON output. */
 
-static void tell_facts(const struct verbs_facts *f, struct json *j)
+static void put_caps(const struct verbs_caps *f, struct json *j)
 {
 	char depth[32];
 
@@ -170,14 +169,14 @@ static void tell_facts(const struct verbs_facts *f, struct json *j)
 	json_close(j, '}');
 }
 
-static void tell(const struct seen *s, FILE *to)
+static void print_result(const struct seen *s, FILE *to)
 {
 	struct json j = {.to = to};
 
 	json_open(&j, NULL, '{');
-	json_string(&j, "device", s->facts.name);
-	json_bool(&j, "usable", s->facts.is_usable);
-	tell_facts(&s->facts, &j);
+	json_string(&j, "device", s->caps.name);
+	json_bool(&j, "usable", s->caps.is_usable);
+	put_caps(&s->caps, &j);
 	json_open(&j, "tried", '{');
 	for (unsigned i = 0; i < ASKED_ALL; i++)
 		json_string(&j, asked[i].name, trial_word(trial_of(s, i)));
@@ -217,7 +216,7 @@ static int look_at(struct seen *s, const struct probe_options *o, struct loop *l
 	f = verbs_new(&cfg, loop);
 	if (!f)
 		return ERR_IO;
-	err = verbs_facts(f, o->device, &s->facts);
+	err = verbs_caps(f, o->device, &s->caps);
 	if (!err) {
 		s->has_address = verbs_device_address(f, o->device, &s->at) == 0;
 		reckon(s, f);
@@ -246,9 +245,9 @@ int device_run(const struct probe_options *o, FILE *to)
 		device_try(&s.t, loop, o->device, &s.at, o->timeout);
 	loop_free(loop);
 	if (o->json) {
-		tell(&s, to);
+		print_result(&s, to);
 	} else {
-		print_facts(&s.facts, to);
+		print_caps(&s.caps, to);
 		print_trials(&s, to);
 		print_gateway(&s, to);
 	}
