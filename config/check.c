@@ -224,7 +224,7 @@ static void check_rpcbind(struct reader *r, const config_setting_t *item, const 
 			  uint32_t i)
 {
 	const struct config_end *listen = &cfg->routes[i].listen;
-	char told[READER_ROUTE_BYTES];
+	char name[READER_ROUTE_BYTES];
 
 	if (cfg->routes[i].listener != i || !listen->rpcbind)
 		return;
@@ -236,7 +236,7 @@ static void check_rpcbind(struct reader *r, const config_setting_t *item, const 
 			reader_error(r, line_of(item, "listen", "rpcbind"),
 				     "%s has rpcbind already, and rpcbind has one address for "
 				     "each address family: leave one of the two out",
-				     reader_route(cfg, earlier, told));
+				     reader_route(cfg, earlier, name));
 	}
 }
 

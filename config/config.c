@@ -23,7 +23,7 @@ enum {
 	FILE_MAX_BYTES = 1024 * 1024,
 };
 
-static int tell_file(struct reader *r, const char *why)
+static int report_file(struct reader *r, const char *why)
 {
 	fprintf(r->errors, "%s: %s: give a readable configuration file\n", r->path, why);
 	return ERR_CONFIG;
@@ -37,7 +37,7 @@ static int read_text(struct reader *r, char **text, size_t *len)
 
 	*text = NULL;
 	if (!f)
-		return tell_file(r, strerror(errno));
+		return report_file(r, strerror(errno));
 	*text = mem_zalloc(FILE_MAX_BYTES + 1);
 	if (!*text) {
 		err = ERR_NOMEM;
@@ -45,9 +45,9 @@ static int read_text(struct reader *r, char **text, size_t *len)
 	}
 	*len = fread(*text, 1, FILE_MAX_BYTES + 1, f);
 	if (ferror(f))
-		err = tell_file(r, strerror(errno));
+		err = report_file(r, strerror(errno));
 	else if (*len > FILE_MAX_BYTES)
-		err = tell_file(r, "longer than 1 MiB");
+		err = report_file(r, "longer than 1 MiB");
 out:
 	fclose(f);
 	return err;

@@ -269,10 +269,10 @@ bool config_is_one_place(const struct config_end *a, const struct config_end *b)
 
 /**
  * config_keep - copy from @running every setting that only a restart can change
- * @told: called with the name of each key whose new value is not used
+ * @report: called with the name of each key whose new value is not used
  */
 void config_keep(struct config *cfg, const struct config *running,
-		 void (*told)(void *arg, const char *key), void *arg);
+		 void (*report)(void *arg, const char *key), void *arg);
 
 /** config_hosts - number of addresses and names of an upstream: 1 or more, unless the setting was
  * unusable. */

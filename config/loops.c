@@ -118,7 +118,7 @@ static unsigned line_of(const struct config_end *up)
 	return line ? line : 1;
 }
 
-static void tell_own(struct loops *l, uint32_t i)
+static void report_own_loop(struct loops *l, uint32_t i)
 {
 	const struct config_route *route = &l->cfg->routes[i];
 	const struct config_end *up = &route->upstream;
@@ -171,7 +171,7 @@ static uint32_t ring_from(const struct loops *l, uint32_t at)
 }
 
 /* Report the ring that @at is on. */
-static void tell_ring(struct loops *l, uint32_t at)
+static void report_loop(struct loops *l, uint32_t at)
 {
 	const struct config_route *routes = l->cfg->routes;
 	bool on[CONFIG_ROUTES_MAX] = {false};
@@ -204,8 +204,8 @@ unsigned config_check_loops(const struct config *cfg, const char *path, config_i
 		l.left[i] = true;
 	}
 	for (uint32_t i = 0; i < cfg->nroutes; i++)
-		tell_own(&l, i);
+		report_own_loop(&l, i);
 	while ((at = leave_dead_ends_out(&l)) != NOWHERE)
-		tell_ring(&l, ring_from(&l, at));
+		report_loop(&l, ring_from(&l, at));
 	return l.n;
 }

@@ -356,7 +356,8 @@ static const struct key *find_key(const struct key_table *table, const char *nam
 	return NULL;
 }
 
-static void tell_unknown(struct reader *r, const config_setting_t *s, const struct key_table *table)
+static void report_unknown(struct reader *r, const config_setting_t *s,
+			   const struct key_table *table)
 {
 	char known[512] = "";
 	size_t len = 0;
@@ -377,7 +378,7 @@ void reader_group(struct reader *r, const config_setting_t *group, const struct 
 		if (key)
 			readers[key->kind](r, s, key, key_field(key, base));
 		else
-			tell_unknown(r, s, table);
+			report_unknown(r, s, table);
 	}
 	for (size_t i = 0; i < table->n; i++)
 		if (table->keys[i].is_required &&

@@ -8,18 +8,18 @@
 
 /** reader - private to config/: from a parsed tree to fields. Every problem is reported. */
 
-enum { READER_MAX_TOLD = 64 };
+enum { READER_MAX_REPORTED = 64 };
 
 struct reader {
 	const char *path;
 	FILE *errors;
 	unsigned nerrors;
 	/* Lines on which scan.c already reported a number that libconfig would wrap. */
-	unsigned told[READER_MAX_TOLD];
-	unsigned ntold;
+	unsigned reported[READER_MAX_REPORTED];
+	unsigned nreported;
 };
 
-/** reader_error - report one line "FILE:LINE: ..." about @line, unless @line is in .told. */
+/** reader_error - report one line "FILE:LINE: ..." about @line, unless @line is in .reported. */
 void reader_error(struct reader *r, unsigned line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

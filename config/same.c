@@ -70,7 +70,7 @@ static void copy_field(const struct key *key, void *to, const void *from)
 }
 
 void config_keep(struct config *cfg, const struct config *running,
-		 void (*told)(void *arg, const char *key), void *arg)
+		 void (*report)(void *arg, const char *key), void *arg)
 {
 	for (size_t i = 0; i < config_keys.n; i++) {
 		const struct key *key = &config_keys.keys[i];
@@ -78,7 +78,7 @@ void config_keep(struct config *cfg, const struct config *running,
 
 		if (is_live(key->name) || is_same_field(key, key_field_const(key, cfg), was))
 			continue;
-		told(arg, key->name);
+		report(arg, key->name);
 		copy_field(key, key_field(key, cfg), was);
 	}
 }

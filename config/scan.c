@@ -83,11 +83,11 @@ static void note_bracket(struct scanner *s)
 		s->array = NULL;
 }
 
-static void tell_number(struct scanner *s, const char *why)
+static void report_number(struct scanner *s, const char *why)
 {
 	reader_error(s->r, s->line, "%s", why);
-	if (s->r->ntold < READER_MAX_TOLD)
-		s->r->told[s->r->ntold++] = s->line;
+	if (s->r->nreported < READER_MAX_REPORTED)
+		s->r->reported[s->r->nreported++] = s->line;
 }
 
 /*
@@ -113,12 +113,12 @@ static void check_number(struct scanner *s)
 		return;
 	}
 	if (begins_with_0)
-		tell_number(s, "numbers do not begin with 0: write 60, not 060");
+		report_number(s, "numbers do not begin with 0: write 60, not 060");
 	else if (errno || value > INT64_MAX)
-		tell_number(s, "a number beyond 64 bits: use a smaller one");
+		report_number(s, "a number beyond 64 bits: use a smaller one");
 	else if (value > INT32_MAX && !at(s, "L"))
-		tell_number(s, "a number beyond 32 bits: put an L behind it, or write a size as "
-			       "text like \"4G\"");
+		report_number(s, "a number beyond 32 bits: put an L behind it, or write a size as "
+				 "text like \"4G\"");
 	while (at(s, "L"))
 		s->pos++;
 }

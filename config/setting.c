@@ -10,8 +10,8 @@ void reader_error(struct reader *r, unsigned line, const char *fmt, ...)
 	va_list ap;
 
 	r->nerrors++;
-	for (unsigned i = 0; i < r->ntold; i++)
-		if (r->told[i] == line)
+	for (unsigned i = 0; i < r->nreported; i++)
+		if (r->reported[i] == line)
 			return;
 	fprintf(r->errors, "%s:%u: ", r->path, line);
 	va_start(ap, fmt);

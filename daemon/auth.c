@@ -222,8 +222,8 @@ static void replace(struct side *side, struct hostauth_creds *creds)
 	hostauth_creds_put(old);
 }
 
-static void tell_problem(enum log_level level, const char *event, const struct side *side,
-			 const struct auth_problem *p)
+static void log_problem(enum log_level level, const char *event, const struct side *side,
+			const struct auth_problem *p)
 {
 	log_event(level, event, "route=%s side=%s key=%s path=\"%s\" why=\"%s%s%s\"", side->route,
 		  side->name, p->key, p->path ? p->path : "-", p->why, *p->remedy ? ": " : "",
@@ -239,7 +239,7 @@ static void reload_side(struct side *side, int64_t now)
 
 	if (!creds || !auth_files_is_current(creds, side->cfg, now, &problem)) {
 		hostauth_creds_put(creds);
-		tell_problem(LOG_LEVEL_ERROR, "hostauth.kept", side, &problem);
+		log_problem(LOG_LEVEL_ERROR, "hostauth.kept", side, &problem);
 		return;
 	}
 	hostauth_creds_times(creds, &times);
@@ -285,7 +285,7 @@ static void warn_side(const struct side *side, int64_t wall)
 	warn_end(side, "ca", cfg->ca.path, t.ca_end, wall);
 	warn_end(side, "crl", cfg->crl.path, t.crl_end, wall);
 	if (t.begin > wall && !auth_files_is_current(side->creds, cfg, wall, &problem))
-		tell_problem(LOG_LEVEL_ERROR, "hostauth.early", side, &problem);
+		log_problem(LOG_LEVEL_ERROR, "hostauth.early", side, &problem);
 }
 
 void auth_reload(struct auth *auth, int64_t now)

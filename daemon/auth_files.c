@@ -70,7 +70,7 @@ static struct auth_problem problem_of(const struct config_hostauth *cfg, enum ho
 	return problem;
 }
 
-static int tell(struct auth_problem *problem, const char *why, const char *remedy)
+static int set_problem(struct auth_problem *problem, const char *why, const char *remedy)
 {
 	snprintf(problem->why, sizeof(problem->why), "%s", why);
 	if (remedy)
@@ -86,26 +86,26 @@ static int read_open(int fd, bool is_secret, struct view *out, struct auth_probl
 	ssize_t n;
 
 	if (fstat(fd, &st))
-		return tell(problem, strerror(errno), NULL);
+		return set_problem(problem, strerror(errno), NULL);
 	if (!S_ISREG(st.st_mode))
-		return tell(problem, "it is no regular file", NULL);
+		return set_problem(problem, "it is no regular file", NULL);
 	if (is_secret && st.st_mode & (S_IRWXG | S_IRWXO))
-		return tell(problem, "users other than its owner may read or write it",
-			    "chmod 600, and make a new one if somebody may have read it");
+		return set_problem(problem, "users other than its owner may read or write it",
+				   "chmod 600, and make a new one if somebody may have read it");
 	if (st.st_size > FILE_MOST)
-		return tell(problem, "it is longer than 1 MiB", NULL);
+		return set_problem(problem, "it is longer than 1 MiB", NULL);
 	octets = mem_zalloc((size_t)st.st_size + 1);
 	if (!octets) {
 		problem->err = ERR_NOMEM;
-		return tell(problem, "no memory", "");
+		return set_problem(problem, "no memory", "");
 	}
 	*out = view_of(octets, (size_t)st.st_size);
 	n = read(fd, octets, out->len);
 	if (n != (ssize_t)out->len)
-		return tell(problem, n < 0 ? strerror(errno) : "it changed while it was read",
-			    NULL);
+		return set_problem(problem,
+				   n < 0 ? strerror(errno) : "it changed while it was read", NULL);
 	if (n == 0)
-		return tell(problem, "it is empty", NULL);
+		return set_problem(problem, "it is empty", NULL);
 	return 0;
 }
 
@@ -121,11 +121,12 @@ static int read_file(const struct config_hostauth *cfg, const struct part *p, st
 	/* without O_NONBLOCK, open() of a FIFO would block */
 	fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return tell(problem, strerror(errno),
-			    errno == EACCES
-				    ? "give a file that the gateway's user can read; at a reload, "
-				      "one in a folder that it read from at start"
-				    : "give a file that the gateway's user can read");
+		return set_problem(
+			problem, strerror(errno),
+			errno == EACCES
+				? "give a file that the gateway's user can read; at a reload, "
+				  "one in a folder that it read from at start"
+				: "give a file that the gateway's user can read");
 	err = read_open(fd, p->is_secret, out, problem);
 	close(fd);
 	return err;
@@ -175,7 +176,7 @@ static struct hostauth_creds *make(enum hostauth_role role, const struct config_
 	if (creds)
 		return creds;
 	*problem = problem_of(cfg, no.part);
-	tell(problem, no.why, NULL);
+	set_problem(problem, no.why, NULL);
 	return NULL;
 }
 

@@ -535,12 +535,12 @@ void change_done(struct gateway *gw, struct auth *auth, struct change *c)
 		unsigned slot = c->new[i].slot;
 
 		gw->listens[slot].state = GATEWAY_CURRENT;
-		if (gateway_tell_servers(gw, slot))
+		if (gateway_configure_servers(gw, slot))
 			log_error("upstream.failed",
 				  "route=%s why=\"no memory for its servers, or an interface is "
 				  "gone: they stay as before, reload again\"",
 				  gw->routes[slot].name);
-		gateway_tell(gw, slot);
+		gateway_log_route(gw, slot);
 	}
 	gw->cfg = c->cfg;
 	gw->nroutes = c->cfg->nroutes;

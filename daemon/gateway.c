@@ -346,7 +346,7 @@ static int map_servers(struct gateway *gw, unsigned slot, const char *file)
 	return listen->servers ? 0 : ERR_NOMEM;
 }
 
-int gateway_tell_servers(struct gateway *gw, unsigned slot)
+int gateway_configure_servers(struct gateway *gw, unsigned slot)
 {
 	struct servers_config cfg;
 	int err = find_servers(gw->listens[slot].from, "", &cfg);
@@ -412,12 +412,12 @@ void gateway_free_slot(struct gateway *gw, unsigned slot)
 	mem_free(gw->listens[slot].from);
 	servers_put(gw->listens[slot].servers);
 	memset(&gw->listens[slot], 0, sizeof(gw->listens[slot]));
-	gw->listens[slot].told_as = GATEWAY_NONE;
+	gw->listens[slot].reported_as = GATEWAY_NONE;
 	memset(&gw->routes[slot], 0, sizeof(gw->routes[slot]));
 }
 
 /* The current slot of that route name, or the first of its retired slots. */
-static unsigned told_as(const struct gateway *gw, unsigned slot)
+static unsigned reported_as(const struct gateway *gw, unsigned slot)
 {
 	unsigned first = GATEWAY_NONE;
 
@@ -436,8 +436,8 @@ static unsigned told_as(const struct gateway *gw, unsigned slot)
 void gateway_name_slots(struct gateway *gw)
 {
 	for (unsigned i = 0; i < gw->nslots; i++)
-		gw->listens[i].told_as =
-			gw->listens[i].state >= GATEWAY_CURRENT ? told_as(gw, i) : GATEWAY_NONE;
+		gw->listens[i].reported_as =
+			gw->listens[i].state >= GATEWAY_CURRENT ? reported_as(gw, i) : GATEWAY_NONE;
 }
 
 unsigned gateway_named(const struct gateway *gw, const char *name)
@@ -449,7 +449,7 @@ unsigned gateway_named(const struct gateway *gw, const char *name)
 }
 
 /* A name may resolve to an address on any device. Return: number of entries. */
-static unsigned tell_upstream_uses(const struct gateway *gw, unsigned i, struct fabric_use *uses)
+static unsigned list_upstream_uses(const struct gateway *gw, unsigned i, struct fabric_use *uses)
 {
 	const struct config_end *up = &gw->listens[i].from->upstream;
 
@@ -467,7 +467,7 @@ static unsigned tell_upstream_uses(const struct gateway *gw, unsigned i, struct 
 }
 
 /* Collect the addresses through which routes use devices. */
-static void tell_uses(struct gateway *gw)
+static void list_uses(struct gateway *gw)
 {
 	unsigned n = 0;
 
@@ -480,7 +480,7 @@ static void tell_uses(struct gateway *gw)
 							    .listens = true,
 							    .domain = route->client.domain};
 		if (gw->fabrics[route->upstream_fabric].kind == PROVIDER_VERBS)
-			n += tell_upstream_uses(gw, i, &gw->uses[n]);
+			n += list_upstream_uses(gw, i, &gw->uses[n]);
 	}
 	gw->nuses = n;
 	for (unsigned i = 0; i < gw->nfabrics; i++) {
@@ -599,7 +599,7 @@ int gateway_init(struct gateway *gw, const struct config *cfg, const char *file,
 		return err;
 	}
 	gateway_name_slots(gw);
-	tell_uses(gw);
+	list_uses(gw);
 	gw->is_settled = true;
 	return 0;
 }
@@ -697,7 +697,7 @@ static int bind_route(struct gateway *gw, unsigned i, const char *file)
 	return 0;
 }
 
-void gateway_tell(const struct gateway *gw, unsigned i)
+void gateway_log_route(const struct gateway *gw, unsigned i)
 {
 	const struct proxy_route *route = &gw->routes[i];
 	const struct config_route *from = gw->listens[i].from;
@@ -720,7 +720,7 @@ static int listen_route(struct gateway *gw, unsigned i, const char *file)
 	int err = is_listening(gw, i) ? bind_route(gw, i, file) : 0;
 
 	if (!err)
-		gateway_tell(gw, i);
+		gateway_log_route(gw, i);
 	return err;
 }
 

@@ -39,7 +39,7 @@ struct gateway_listen {
 	unsigned leader;
 	unsigned part; /* its own range of memory: proxy_route_add() */
 	/* the slot to whose counters its own are added: all slots of a name have one */
-	unsigned told_as;
+	unsigned reported_as;
 	struct servers *servers; /* held; shared by all slots with the same route name */
 	atomic_uint users;	 /* number of workers that use the slot */
 	atomic_bool locks_logged;
@@ -117,7 +117,7 @@ static inline bool gateway_has(const struct gateway *gw, unsigned slot)
 
 	if (l->state == GATEWAY_RETIRED && atomic_load(&l->users) == 0)
 		return false;
-	return l->state >= GATEWAY_CURRENT && l->told_as == slot;
+	return l->state >= GATEWAY_CURRENT && l->reported_as == slot;
 }
 
 /** gateway_named - the slot under which the counters of route @name are reported, or
@@ -145,9 +145,9 @@ void gateway_unbind(struct gateway *gw, unsigned fabric, struct fabric_listener 
 /** gateway_fabric - the fabric instance configuration that @end needs. */
 struct provider_config gateway_fabric(const struct gateway *gw, const struct config_end *end);
 
-/** gateway_tell_servers - give the settings of the route in @slot to its struct servers, which may
+/** gateway_configure_servers - give the settings of the route in @slot to its struct servers, which may
  * be shared with older slots. Return: 0, or an error: the servers are unchanged. */
-int gateway_tell_servers(struct gateway *gw, unsigned slot) WARN_UNUSED;
+int gateway_configure_servers(struct gateway *gw, unsigned slot) WARN_UNUSED;
 
 /** gateway_upstream_text - the configured servers of the route in @slot, as text in @text of
  * GATEWAY_UPSTREAM_TEXT. */
@@ -157,10 +157,10 @@ const char *gateway_upstream_text(const struct gateway *gw, unsigned slot, char 
 /** gateway_prove - set the credentials of the route in @slot. Return: whether it has any. */
 bool gateway_prove(struct gateway *gw, unsigned slot, const struct auth *auth);
 
-/** gateway_tell - log a line about the route in slot @i. */
-void gateway_tell(const struct gateway *gw, unsigned i);
+/** gateway_log_route - log a line about the route in slot @i. */
+void gateway_log_route(const struct gateway *gw, unsigned i);
 
-/** gateway_name_slots - compute .told_as of all slots, after routes were added or removed. */
+/** gateway_name_slots - compute .reported_as of all slots, after routes were added or removed. */
 void gateway_name_slots(struct gateway *gw);
 
 /** gateway_free_slot - free what is in @slot. */

@@ -64,7 +64,7 @@ struct name *names_want(struct names *names, const char *text, nsec_t now)
 	return name;
 }
 
-static void tell(const struct name *name, const struct names_answer *answer)
+static void notify(const struct name *name, const struct names_answer *answer)
 {
 	if (answer->result == name->last.result && name->answers > 0)
 		return; /* the same result as last time was logged then */
@@ -80,7 +80,7 @@ void names_answer(struct name *name, const struct names_answer *answer, nsec_t n
 {
 	nsec_t ttl = answer->ttl < NAMES_TTL_MOST ? answer->ttl : NAMES_TTL_MOST;
 
-	tell(name, answer);
+	notify(name, answer);
 	if (answer->result == NAMES_FAILED)
 		name->last.result = NAMES_FAILED;
 	else

@@ -34,19 +34,19 @@ struct reload {
 	char problems[PROBLEMS_BYTES];
 };
 
-static void tell_all(struct reload *r, const struct reload_result *result)
+static void notify_all(struct reload *r, const struct reload_result *result)
 {
 	struct list *it;
 
 	while ((it = list_pop(&r->now))) {
 		struct reload_waiter *w = container_of(it, struct reload_waiter, link);
 
-		w->told(w, result);
+		w->answered(w, result);
 	}
 	change_free(r->change);
 	r->change = NULL;
 	r->is_running = false;
-	r->cfg.tell(r->cfg.arg, false);
+	r->cfg.notify(r->cfg.arg, false);
 }
 
 /* Log each problem in a line; quotes in it are replaced, because the log quotes the line. */
@@ -72,7 +72,7 @@ static void refuse(struct reload *r)
 	const struct reload_result result = {.is_refused = true, .problems = r->problems};
 
 	log_problems(r);
-	tell_all(r, &result);
+	notify_all(r, &result);
 }
 
 static void say_problem(struct reload *r, const char *what)
@@ -96,7 +96,7 @@ static void settle(struct reload *r)
 	if (*c->restart)
 		log_warn("reload.restart",
 			 "keys=\"%s\" why=\"these take effect at the next restart\"", c->restart);
-	tell_all(r, &result);
+	notify_all(r, &result);
 }
 
 static void apply(struct reload *r)
@@ -233,7 +233,7 @@ static void reload_begin(struct reload *r)
 	r->again = false;
 	while (!list_is_empty(&r->next))
 		list_add_tail(&r->now, list_pop(&r->next));
-	r->cfg.tell(r->cfg.arg, true);
+	r->cfg.notify(r->cfg.arg, true);
 	if (prepare(r)) {
 		refuse(r);
 		return;
@@ -242,7 +242,7 @@ static void reload_begin(struct reload *r)
 	take_step(r, CHANGE_ADD);
 }
 
-/* A waiter that asks again from within .told gets the next reload. */
+/* A waiter that asks again from within .answered gets the next reload. */
 static void go_on(struct reload *r)
 {
 	if (r->is_beginning)

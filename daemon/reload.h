@@ -25,7 +25,7 @@ struct reload_result {
 /** struct reload_waiter - one that waits for the result; embedded in its owner. */
 struct reload_waiter {
 	struct list link; /* private */
-	void (*told)(struct reload_waiter *w, const struct reload_result *result);
+	void (*answered)(struct reload_waiter *w, const struct reload_result *result);
 };
 
 struct reload_config {
@@ -37,14 +37,14 @@ struct reload_config {
 	/** Return: why a reload is not possible now; NULL: it is possible. */
 	const char *(*objection)(void *arg);
 	/** Called when a reload begins, and when it is over. */
-	void (*tell)(void *arg, bool begins);
+	void (*notify)(void *arg, bool begins);
 	void *arg;
 };
 
 /** reload_new - Return: owned, or NULL. */
 struct reload *reload_new(const struct reload_config *cfg);
 
-/** reload_ask - request a reload; @w must stay in place until .told is called; NULL: only log the
+/** reload_ask - request a reload; @w must stay in place until .answered is called; NULL: only log the
  * result. */
 void reload_ask(struct reload *r, struct reload_waiter *w);
 

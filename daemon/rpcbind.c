@@ -131,7 +131,7 @@ static bool set(CLIENT **client, unsigned which, char *address)
 
 /* Register @want (RPCBIND_ADDRESS_BYTES), or nothing if it is empty, in place of what is
  * registered. */
-static void tell(struct rpcbind *r, unsigned which, const char *want)
+static void update(struct rpcbind *r, unsigned which, const char *want)
 {
 	CLIENT *client = strcmp(r->at[which], want) != 0 ? open_local() : NULL;
 	char *at = r->at[which];
@@ -170,7 +170,7 @@ void rpcbind_follow(struct rpcbind *r, const struct config *cfg)
 			memcpy(want[which], text, sizeof(text));
 	}
 	for (unsigned which = 0; which < RPCBIND_NETIDS; which++)
-		tell(r, which, want[which]);
+		update(r, which, want[which]);
 }
 
 void rpcbind_end(struct rpcbind *r)
@@ -178,5 +178,5 @@ void rpcbind_end(struct rpcbind *r)
 	static const char none[RPCBIND_ADDRESS_BYTES];
 
 	for (unsigned which = 0; which < RPCBIND_NETIDS; which++)
-		tell(r, which, none);
+		update(r, which, none);
 }

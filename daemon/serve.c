@@ -225,7 +225,7 @@ static int make_reload(struct server *s)
 					  .auth = s->auth,
 					  .worker_queries = s->worker_queries,
 					  .objection = reload_objection,
-					  .tell = on_reload,
+					  .notify = on_reload,
 					  .arg = s};
 
 	s->reload = reload_new(&cfg);
@@ -278,17 +278,17 @@ static int start_threads(struct server *s)
 	return 0;
 }
 
-static struct tell_process tell_process(void *arg)
+static struct to_json_process describe_process(void *arg)
 {
 	static const char *const states[] = {
 		[SERVING] = "serving", [DRAINING] = "draining", [STOPPING] = "stopping"};
 	const struct server *s = arg;
 
-	return (struct tell_process){.gw = &s->gw,
-				     .auth = s->auth,
-				     .config = s->path,
-				     .state = states[s->state],
-				     .uptime = loop_now() - s->begun};
+	return (struct to_json_process){.gw = &s->gw,
+					.auth = s->auth,
+					.config = s->path,
+					.state = states[s->state],
+					.uptime = loop_now() - s->begun};
 }
 
 /* Return: number of descriptors in @fds, without lent ones; -1: they cannot be passed. */
@@ -392,7 +392,7 @@ static int open_control(struct server *s)
 					       .worker_queries = s->worker_queries,
 					       .nworkers = s->gw.nworkers,
 					       .stats_collector = s->stats_collector,
-					       .process = tell_process,
+					       .process = describe_process,
 					       .reload = s->reload,
 					       .sockets = sockets,
 					       .yield = yield,
@@ -482,7 +482,7 @@ static enum exit_code code_of(int err)
 	return !err ? EXIT_OK : err == ERR_IO ? EXIT_LISTEN : EXIT_INTERNAL;
 }
 
-static void tell_start(const struct server *s, const char *path)
+static void log_serving(const struct server *s, const char *path)
 {
 	log_info("start",
 		 "version=" GW_VERSION " pid=%d config=\"%s\" workers=%u memory_bytes=%llu "
@@ -521,7 +521,7 @@ static enum exit_code begin(struct server *s, const char *path)
 
 	if (code)
 		return code;
-	tell_start(s, path);
+	log_serving(s, path);
 	if (make_worker_queries(s))
 		return EXIT_INTERNAL;
 	code = open_sockets(s, path);

@@ -189,7 +189,7 @@ void stats_table_add(struct stats_table *sum, const struct stats_table *more)
 void stats_table_fold(struct stats_table *f, const struct gateway *gw)
 {
 	for (unsigned i = 0; i < f->nroutes; i++) {
-		unsigned to = gw->listens[i].told_as;
+		unsigned to = gw->listens[i].reported_as;
 
 		if (to == GATEWAY_NONE || to == i)
 			continue;

@@ -40,7 +40,7 @@ struct upstreams {
 	struct resolver *resolver;
 	struct names names;
 	struct round *rounds; /* indexed by slot */
-	unsigned told;	      /* number of the last change of which workers were told */
+	unsigned notified;    /* number of the last change of which workers were told */
 	atomic_bool rung;
 };
 
@@ -176,9 +176,9 @@ static void wake_workers(struct upstreams *u)
 {
 	unsigned number = atomic_load(&u->gw->changes->number);
 
-	if (number == u->told)
+	if (number == u->notified)
 		return;
-	u->told = number;
+	u->notified = number;
 	for (unsigned i = 0; i < u->gw->nworkers; i++)
 		worker_wake(u->workers[i]);
 }

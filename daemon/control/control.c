@@ -26,7 +26,7 @@
 #include "daemon/control/request.h"
 #include "daemon/control/socket.h"
 #include "daemon/control/tracer.h"
-#include "daemon/control/tell_trace.h"
+#include "daemon/control/to_json_trace.h"
 #include "daemon/opsock/opsock.h"
 #include "daemon/loop.h"
 
@@ -69,7 +69,7 @@ static struct control *control_of(const struct caller *c)
 	return opsock_user(c->v.opsock);
 }
 
-static struct tell_process process_of(const struct caller *c)
+static struct to_json_process process_of(const struct caller *c)
 {
 	const struct control_config *cfg = &control_of(c)->cfg;
 
@@ -124,13 +124,13 @@ static void done(struct caller *c, const char *name, struct json_object *value)
 static void on_figures(struct stats_collect *collected, const struct stats_table *sum)
 {
 	struct caller *c = container_of(collected, struct caller, collect);
-	struct tell_process p = process_of(c);
+	struct to_json_process p = process_of(c);
 
 	if (c->request.command == CONTROL_STATUS)
-		say(c, "status", tell_status(&p, sum));
+		say(c, "status", to_json_status(&p, sum));
 	for (unsigned i = 0; c->request.command == CONTROL_ROUTES && i < p.gw->nslots; i++)
 		if (gateway_has(p.gw, i))
-			say(c, "route", tell_route(&p, sum, i));
+			say(c, "route", to_json_route(&p, sum, i));
 	done(c, NULL, NULL);
 	visitor_release(&c->v);
 }
@@ -155,9 +155,9 @@ static void say_page(struct caller *c)
 	bool has_sessions = l->kind == SNAPSHOT_SESSIONS || l->kind == SNAPSHOT_CALLS;
 
 	for (unsigned i = 0; has_sessions && i < l->nsessions; i++)
-		say(c, "session", tell_session(gw, &l->sessions[i]));
+		say(c, "session", to_json_session(gw, &l->sessions[i]));
 	for (unsigned i = 0; i < l->ncalls; i++)
-		say(c, "call", tell_call(&l->calls[i]));
+		say(c, "call", to_json_call(&l->calls[i]));
 }
 
 static void end_snapshot(struct caller *c)
@@ -225,7 +225,7 @@ static bool fill_want(struct caller *c, const struct gateway *gw, struct snapsho
 
 static void begin_snapshot(struct caller *c, enum snapshot_kind kind)
 {
-	struct tell_process p = process_of(c);
+	struct to_json_process p = process_of(c);
 
 	c->q = (struct worker_query){.answered = on_snapshot, .snapshot = {.kind = kind}};
 	c->found = 0;
@@ -267,7 +267,7 @@ static void set_level(struct caller *c)
 {
 	if (c->request.has_level)
 		change_level(c->request.level);
-	done(c, "level", json_object_new_string(tell_level()));
+	done(c, "level", json_object_new_string(to_json_level()));
 }
 
 static void on_reloaded(struct reload_waiter *w, const struct reload_result *result)
@@ -283,7 +283,7 @@ static void on_reloaded(struct reload_waiter *w, const struct reload_result *res
 	if (result->is_refused) {
 		fail(c, "the configuration was refused, and nothing has changed");
 	} else {
-		say(c, "reload", tell_reload(result));
+		say(c, "reload", to_json_reload(result));
 		done(c, NULL, NULL);
 	}
 	visitor_release(&c->v);
@@ -292,7 +292,7 @@ static void on_reloaded(struct reload_waiter *w, const struct reload_result *res
 static void ask_reload(struct caller *c)
 {
 	visitor_hold(&c->v);
-	c->reload.told = on_reloaded;
+	c->reload.answered = on_reloaded;
 	reload_ask(control_of(c)->cfg.reload, &c->reload);
 }
 
@@ -362,7 +362,7 @@ static void hand_over(struct caller *c)
 }
 
 /* Both processes go by whether the successor reads the answer. A successor that has given up
- * meanwhile cannot be told later. */
+ * meanwhile cannot be reported later. */
 static void yield(struct caller *c)
 {
 	const struct control_config *cfg = &control_of(c)->cfg;
@@ -447,18 +447,18 @@ static void begin_trace(struct caller *c, enum trace_kind kind)
 		 (unsigned long long)c->request.session);
 }
 
-static struct tell_clock clock_now(void)
+static struct to_json_clock clock_now(void)
 {
 	struct timespec day;
 
 	clock_gettime(CLOCK_REALTIME, &day);
-	return (struct tell_clock){
+	return (struct to_json_clock){
 		.relay = loop_now(),
 		.day = (nsec_t)day.tv_sec * NSEC_PER_SEC + (nsec_t)day.tv_nsec,
 	};
 }
 
-static void say_record(struct caller *c, const struct tell_clock *clock, const void *record,
+static void say_record(struct caller *c, const struct to_json_clock *clock, const void *record,
 		       size_t len)
 {
 	struct trace_message m;
@@ -466,18 +466,18 @@ static void say_record(struct caller *c, const struct tell_clock *clock, const v
 
 	if (c->trace_kind == TRACE_RPCS) {
 		memcpy(&r, record, sizeof(r));
-		say(c, "rpc", tell_rpc(clock, &r));
+		say(c, "rpc", to_json_rpc(clock, &r));
 		return;
 	}
 	memcpy(&m, record, sizeof(m));
 	say(c, "message",
-	    tell_message(clock, &m, (const uint8_t *)record + sizeof(m), len - sizeof(m)));
+	    to_json_message(clock, &m, (const uint8_t *)record + sizeof(m), len - sizeof(m)));
 }
 
 /* Say the records since the last time, and "left" if there are more. */
 static void say_more(struct caller *c)
 {
-	const struct tell_clock clock = clock_now();
+	const struct to_json_clock clock = clock_now();
 	struct json_object *o;
 	size_t bytes = 0, len = 1;
 	unsigned n = 0;

@@ -3,7 +3,7 @@
 #define DAEMON_CONTROL_CONTROL_H
 
 #include "daemon/stats_collector.h"
-#include "daemon/control/tell.h"
+#include "daemon/control/to_json.h"
 #include "daemon/reload.h"
 
 /**
@@ -29,7 +29,7 @@ struct control_config {
 	unsigned nworkers; /* number of workers behind .worker_queries */
 	struct stats_collector *stats_collector;
 	/** Current state of the process beside the figures. */
-	struct tell_process (*process)(void *arg);
+	struct to_json_process (*process)(void *arg);
 	struct reload *reload;
 	/** Write the listening sockets of the process into @fds, at most @most, without the control
 	 * socket and without lent sockets of .inherit. Return: how many; -1: some cannot be passed,

@@ -8,7 +8,7 @@
 
 #include <json-c/json.h>
 
-enum { DEPTH = 4, TOLD = 64 /* octets of the request that an error quotes */ };
+enum { DEPTH = 4, QUOTED_MAX = 64 /* octets of the request that an error quotes */ };
 
 enum member {
 	MEMBER_DO,
@@ -54,9 +54,9 @@ static const struct {
 
 /* How many octets of @text to quote. A UTF-8 character is never cut, because the answer must be
  * UTF-8. */
-static int told(const char *text)
+static int shown_length(const char *text)
 {
-	size_t n = strnlen(text, TOLD);
+	size_t n = strnlen(text, QUOTED_MAX);
 
 	while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
 		n--;
@@ -65,7 +65,8 @@ static int told(const char *text)
 
 static int bad(char *why, const char *what, const char *which)
 {
-	snprintf(why, REQUEST_WHY, "%s%s%.*s", what, *which ? ": " : "", told(which), which);
+	snprintf(why, REQUEST_WHY, "%s%s%.*s", what, *which ? ": " : "", shown_length(which),
+		 which);
 	return ERR_CONFIG;
 }
 

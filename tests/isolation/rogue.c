@@ -50,7 +50,7 @@ static void begin(struct rogue *r)
 {
 	r->connected = false;
 	r->version = r->server ? 0 : 1 + rng_below(r->rng, 2);
-	r->received = r->sent = r->in_flight = r->told = 0;
+	r->received = r->sent = r->in_flight = r->granted_received = 0;
 	r->granted = 1;
 	r->sends_out = r->reads_out = r->nstale = 0;
 	r->part_left = 0;
@@ -291,7 +291,7 @@ static void grant(struct rogue *r)
 {
 	const uint32_t words[] = {0, 2, rogue_credit(r), V2_GRANT};
 
-	if (r->version == 2 && r->received - r->told > ROGUE_WINDOW / 2)
+	if (r->version == 2 && r->received - r->granted_received > ROGUE_WINDOW / 2)
 		rogue_send_words(r, words, 4, 0);
 }
 

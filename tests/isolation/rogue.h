@@ -95,7 +95,7 @@ struct rogue {
 	void (*delay)(struct fabric_conn *conn); /* net.h; NULL: not on this net */
 	uint8_t *memory, *dump;
 	uint32_t received, sent, granted, in_flight; /* numbers of messages; .in_flight: calls */
-	uint32_t told;				     /* .received when it last granted */
+	uint32_t granted_received;		     /* .received when it last granted */
 	unsigned sends_out, reads_out;
 	uint64_t nsends, nreads;
 	uint32_t next_xid;

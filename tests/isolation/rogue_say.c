@@ -74,7 +74,7 @@ void rogue_send_off(struct rogue *r, const struct fabric_sge *sge, unsigned n, u
 	r->nsends++;
 	r->sends_out++;
 	r->sent++;
-	r->told = r->received;
+	r->granted_received = r->received;
 }
 
 /* @len octets in the room of the next Send, off they go. */

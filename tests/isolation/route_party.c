@@ -39,7 +39,7 @@ static bool address(const char *text, struct fabric_addr *addr)
 	return fabric_addr_parse(host, (uint16_t)strtoul(colon + 1, NULL, 10), addr) == 0;
 }
 
-static void tell(const struct rogue_kind *k, const struct route_verdict *v)
+static void print_verdict(const struct rogue_kind *k, const struct route_verdict *v)
 {
 	printf("{");
 	for (unsigned p = 0; p < PROBES; p++)
@@ -81,6 +81,6 @@ int main(int argc, char **argv)
 	}
 	log_set_sink(be_silent);
 	route_town_run(&net_sockets, k, 1, &place, &verdict);
-	tell(k, &verdict);
+	print_verdict(k, &verdict);
 	return 0;
 }

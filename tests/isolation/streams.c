@@ -244,9 +244,9 @@ static void op_flush(struct fabric *base)
 static bool next_event(struct stream_conn *c, struct fabric_event *ev)
 {
 	*ev = (struct fabric_event){.conn = &c->base, .private_data = view_of(c->pd, c->pd_len)};
-	if (c->tell_request || c->tell_connected) {
-		ev->type = c->tell_request ? FABRIC_EV_REQUEST : FABRIC_EV_CONNECTED;
-		c->tell_request = c->tell_connected = false;
+	if (c->request_due || c->connected_due) {
+		ev->type = c->request_due ? FABRIC_EV_REQUEST : FABRIC_EV_CONNECTED;
+		c->request_due = c->connected_due = false;
 		c->asked = true;
 		return true;
 	}
@@ -255,9 +255,9 @@ static bool next_event(struct stream_conn *c, struct fabric_event *ev)
 		c->base.handles_live = c->qp.stags.live;
 		return true;
 	}
-	if (c->state != STREAM_ENDED || c->told_end)
+	if (c->state != STREAM_ENDED || c->end_reported)
 		return false;
-	c->told_end = true;
+	c->end_reported = true;
 	ev->type = FABRIC_EV_DISCONNECTED;
 	ev->status = c->status;
 	ev->why = c->why;
@@ -265,7 +265,7 @@ static bool next_event(struct stream_conn *c, struct fabric_event *ev)
 }
 
 /* The watcher gets octets that are reported as placed, too. */
-static void tell_counted(struct stream_conn *c, const struct fabric_event *ev)
+static void count_event(struct stream_conn *c, const struct fabric_event *ev)
 {
 	const struct net_watcher *w = net_of_stream(c)->watcher;
 
@@ -282,7 +282,7 @@ static int op_poll(struct fabric *base, struct fabric_event *ev)
 		struct stream_conn *c = list_first(&f->active, struct stream_conn, active);
 
 		if (next_event(c, ev)) {
-			tell_counted(c, ev);
+			count_event(c, ev);
 			streams_try_full(c);
 			return 1;
 		}

@@ -57,7 +57,7 @@ struct stream_conn {
 	struct pipe in; /* octets from the peer */
 	struct timer deliver, setup, look;
 	bool has_qp, accepted, blocked;
-	bool tell_request, tell_connected, asked, told_end;
+	bool request_due, connected_due, asked, end_reported;
 	struct qp qp;
 	uint16_t ird, ord;
 	uint8_t pd[256];

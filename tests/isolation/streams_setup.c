@@ -12,10 +12,10 @@
  *
  *   initiator                          acceptor
  *   connect: ASKING
- *            -- request_arrives() -->  OFFERED, REQUEST is told
- *                                      accept: OPEN, CONNECTED is told
+ *            -- request_arrives() -->  OFFERED, REQUEST is reported
+ *                                      accept: OPEN, CONNECTED is reported
  *            <-- answer_arrives() ---
- *   OPEN, CONNECTED is told
+ *   OPEN, CONNECTED is reported
  */
 
 enum { DEPTH = 8 }; /* of Reads */
@@ -253,7 +253,7 @@ static void request_arrives(struct stream_conn *from)
 	c->base.local = from->base.peer;
 	c->base.peer = from->base.local;
 	take_private_data(c, from->pd, from->pd_len);
-	c->tell_request = true;
+	c->request_due = true;
 	streams_activate(c);
 }
 
@@ -267,7 +267,7 @@ static void open_stream(struct stream_conn *c, bool initiator, uint16_t peer_ird
 
 	c->state = STREAM_OPEN;
 	qp_start(&c->qp, &s);
-	c->tell_connected = true;
+	c->connected_due = true;
 	timer_arm(&net->timers, &c->look, net->now + 15 * NSEC_PER_SEC);
 	streams_activate(c);
 }

@@ -22,7 +22,7 @@ static double seconds(nsec_t t)
 	return (double)t / NSEC_PER_SEC;
 }
 
-static bool tell_probes(const struct rogue_kind *k, const struct route_verdict *v)
+static bool print_probes(const struct rogue_kind *k, const struct route_verdict *v)
 {
 	bool good = true;
 
@@ -42,7 +42,7 @@ static bool tell_probes(const struct rogue_kind *k, const struct route_verdict *
 }
 
 /* A drip is ended in time once somebody waits; where nobody does it may go on. */
-static bool tell_ends(const struct rogue_kind *k, const struct route_verdict *v)
+static bool print_ends(const struct rogue_kind *k, const struct route_verdict *v)
 {
 	bool drips = k->drips && v->rogues_held_for > DRIP_BOUND;
 
@@ -58,7 +58,7 @@ static bool tell_ends(const struct rogue_kind *k, const struct route_verdict *v)
 }
 
 /* Where rogues wait for each other, one that holds what the others wait for is ended in time. */
-static bool tell_first(const struct rogue_kind *k, const struct route_verdict *v)
+static bool print_first(const struct rogue_kind *k, const struct route_verdict *v)
 {
 	bool good = v->first_ended <= CONTEND_BOUND;
 
@@ -93,9 +93,9 @@ static void others_are_served(void **state)
 	if (!is_wanted(k))
 		skip();
 	route_town_run(net, k, seed ? strtoull(seed, NULL, 0) : 1, NULL, &verdict);
-	good = tell_probes(k, &verdict);
-	good &= tell_ends(k, &verdict);
-	good &= tell_first(k, &verdict);
+	good = print_probes(k, &verdict);
+	good &= print_ends(k, &verdict);
+	good &= print_first(k, &verdict);
 	assert_true(good);
 }
 

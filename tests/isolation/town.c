@@ -25,8 +25,8 @@ static unsigned mark_of(struct town *t, const struct fabric_conn *to)
 	return MARK_NONE;
 }
 
-static void tell_defect(struct town *t, const struct taint_defect *d, unsigned mark,
-			const char *where)
+static void print_defect(struct town *t, const struct taint_defect *d, unsigned mark,
+			 const char *where)
 {
 	DEFECT(t,
 	       "%s to session %x (%s): octet %zu of %zu: %02x %02x %02x %02x %02x %02x %02x %02x",
@@ -52,10 +52,10 @@ void town_moved(void *arg, struct fabric_conn *to, enum fabric_ev_type kind, con
 	else
 		clean = taint_data(mark, view_of(octets, len), &d);
 	if (!clean)
-		tell_defect(t, &d, mark,
-			    kind == FABRIC_EV_RECV    ? "Send"
-			    : kind == FABRIC_EV_WRITE ? "RDMA Write"
-						      : "RDMA Read");
+		print_defect(t, &d, mark,
+			     kind == FABRIC_EV_RECV    ? "Send"
+			     : kind == FABRIC_EV_WRITE ? "RDMA Write"
+						       : "RDMA Read");
 }
 
 void town_counted(void *arg, struct fabric_conn *by, const uint8_t *octets, uint32_t len)
@@ -68,7 +68,7 @@ void town_counted(void *arg, struct fabric_conn *by, const uint8_t *octets, uint
 	if (by->fabric == t->gw_fabrics[0] || by->fabric == t->gw_fabrics[1])
 		return;
 	if (mark != MARK_NONE && !taint_data(mark, view_of(octets, len), &d))
-		tell_defect(t, &d, mark, "counts as written");
+		print_defect(t, &d, mark, "counts as written");
 }
 
 /* One call of a well-behaved client: sizes in octets that are nobody's. */
@@ -106,7 +106,7 @@ static void gateway_turn(struct town *t)
 }
 
 /* Print what the gateway holds when a call waits too long. */
-static void tell_state(struct town *t)
+static void print_state(struct town *t)
 {
 	const struct proxy *p = t->proxy;
 
@@ -144,7 +144,7 @@ static void pair_check(struct town *t, const struct town_pair *p)
 
 		if ((c->busy && !c->answered && now - c->began > TOWN_BOUND) ||
 		    (s->busy && !s->answered && now - s->began > TOWN_BOUND))
-			tell_state(t);
+			print_state(t);
 		if (c->busy && !c->answered && now - c->began > TOWN_BOUND)
 			DEFECT(t, "well-behaved session %x: a call waits for %llu s", p->mark,
 			       (unsigned long long)((now - c->began) / NSEC_PER_SEC));

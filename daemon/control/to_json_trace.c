@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "daemon/control/tell_trace.h"
+#include "daemon/control/to_json_trace.h"
 
 #include <stdio.h>
 
@@ -20,7 +20,7 @@ static const char *const outcomes[] = {[TRACE_CUT] = "cut",
 				       [TRACE_FAILED] = "failed",
 				       [TRACE_LET_GO] = "let go"};
 
-static void put_time(struct json_object *o, const struct tell_clock *c, nsec_t at)
+static void put_time(struct json_object *o, const struct to_json_clock *c, nsec_t at)
 {
 	put_number(o, "time_ns", c->day - c->relay + at);
 }
@@ -59,7 +59,7 @@ static void put_header(struct json_object *o, const struct trace_rpc *r)
 	put_number(o, "procedure", r->procedure);
 }
 
-struct json_object *tell_rpc(const struct tell_clock *c, const struct trace_rpc *r)
+struct json_object *to_json_rpc(const struct to_json_clock *c, const struct trace_rpc *r)
 {
 	struct json_object *o = json_object_new_object();
 	char xid[16];
@@ -101,8 +101,8 @@ static struct json_object *hex_of(const uint8_t *octets, size_t len)
 	return o;
 }
 
-struct json_object *tell_message(const struct tell_clock *c, const struct trace_message *m,
-				 const uint8_t *octets, size_t len)
+struct json_object *to_json_message(const struct to_json_clock *c, const struct trace_message *m,
+				    const uint8_t *octets, size_t len)
 {
 	struct json_object *o = json_object_new_object();
 	char peer[FABRIC_ADDR_TEXT], local[FABRIC_ADDR_TEXT];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "daemon/control/tell.h"
+#include "daemon/control/to_json.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void put_seconds(struct json_object *o, const char *name, nsec_t time)
 	put(o, name, json_object_new_double_s((double)time / 1e9, text));
 }
 
-const char *tell_level(void)
+const char *to_json_level(void)
 {
 	return log_is_on(LOG_LEVEL_DEBUG)  ? "debug"
 	       : log_is_on(LOG_LEVEL_INFO) ? "info"
@@ -167,7 +167,7 @@ static struct json_object *upstreams_of(const struct gateway *gw)
 	return o;
 }
 
-struct json_object *tell_status(const struct tell_process *p, const struct stats_table *f)
+struct json_object *to_json_status(const struct to_json_process *p, const struct stats_table *f)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -176,7 +176,7 @@ struct json_object *tell_status(const struct tell_process *p, const struct stats
 	put_text(o, "state", p->state);
 	put_seconds(o, "uptime_s", p->uptime);
 	put_text(o, "config", p->config);
-	put_text(o, "log_level", tell_level());
+	put_text(o, "log_level", to_json_level());
 	put_number(o, "workers", p->gw->nworkers);
 	put_number(o, "routes", p->gw->nroutes);
 	put_number(o, "sessions", f->sessions);
@@ -201,7 +201,7 @@ static struct json_object *versions_of(unsigned mask)
 	return list;
 }
 
-static struct json_object *end_of(const struct tell_process *p, unsigned i, enum auth_side which,
+static struct json_object *end_of(const struct to_json_process *p, unsigned i, enum auth_side which,
 				  const char *address, const struct leg_config *leg)
 {
 	struct json_object *o = json_object_new_object();
@@ -248,8 +248,8 @@ static struct json_object *latencies_of(const struct proxy_counters *c)
 	return list;
 }
 
-struct json_object *tell_route(const struct tell_process *p, const struct stats_table *f,
-			       unsigned i)
+struct json_object *to_json_route(const struct to_json_process *p, const struct stats_table *f,
+				  unsigned i)
 {
 	const struct proxy_route *route = &p->gw->routes[i];
 	struct json_object *o = json_object_new_object();
@@ -291,7 +291,7 @@ static struct json_object *leg_of(const struct snapshot_leg *leg)
 	return o;
 }
 
-struct json_object *tell_session(const struct gateway *gw, const struct snapshot_session *s)
+struct json_object *to_json_session(const struct gateway *gw, const struct snapshot_session *s)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -325,7 +325,7 @@ static struct json_object *list_of(const char *keys)
 	return list;
 }
 
-struct json_object *tell_reload(const struct reload_result *r)
+struct json_object *to_json_reload(const struct reload_result *r)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -337,7 +337,7 @@ struct json_object *tell_reload(const struct reload_result *r)
 	return o;
 }
 
-struct json_object *tell_call(const struct snapshot_call *c)
+struct json_object *to_json_call(const struct snapshot_call *c)
 {
 	struct json_object *o = json_object_new_object();
 	char xid[16];
