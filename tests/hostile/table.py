@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/hostile.md, made of the cases."""
+"""tests/hostile/cases.md, made of the cases."""
 import case
 
 HEAD = '''# Hostile peers, case by case
@@ -12,11 +12,11 @@ before, carries a NULL and data through chunks both ways; at the end descriptors
 session is left, and SIGTERM ends it with 0.
 
 Sections without a document are those of draft-ietf-nfsv4-rpcrdma-version-two-07, those of cel-01 are of
-draft-cel-nfsv4-rpcrdma-version-two-01; those of the round-trip extension are of [rtrext-profile.md](rtrext-profile.md),
+draft-cel-nfsv4-rpcrdma-version-two-01; those of the round-trip extension are of [rtrext-profile.md](../../docs/rtrext-profile.md),
 decisions of
-[protocol-decisions.md](protocol-decisions.md).
+[protocol-decisions.md](../../docs/protocol-decisions.md).
 
-This table is printed by `tests/hostile/run --table`; ctest `hostile_table` compares. *%d cases*: %d of clients, %d of
+`tests/hostile/run --table` prints this table; ctest `hostile_table` compares. *%d cases*: %d of clients, %d of
 servers.
 '''
 
