@@ -150,6 +150,8 @@ enum fabric_ev_type {
 	FABRIC_EV_RECV_LIMITED,
 };
 
+struct fabric_sums;
+
 struct fabric_event {
 	enum fabric_ev_type type;
 	struct fabric_conn *conn;
@@ -161,6 +163,8 @@ struct fabric_event {
 	uint32_t written;     /* WITHDRAWN: octets written, as @written of fabric_withdraw() */
 	uint32_t offset;      /* PLACED: where the octets belong in the stream */
 	const uint8_t *at;    /* PLACED: where the octets are in memory */
+	/* RECV: of the message, from its first octet on; the user's, for fabric_sums_give(); NULL: none */
+	struct fabric_sums *sums;
 	struct view private_data; /* REQUEST, CONNECTED, rejected: until the next fabric_poll() */
 	const char *why;	  /* DISCONNECTED: words for the log, static storage; may be NULL */
 };
@@ -193,7 +197,8 @@ enum { FABRIC_STREAM_PIECES = 4, FABRIC_STREAM_WINDOW = 65536 };
  * struct fabric_sums - CRCs of octets that come on one connection and go on on another one
  *
  * Embedded first in the provider's own structure. The user takes one for each piece of memory that is
- * filled on one connection, and then read by the other connection's peer or written to that peer. It
+ * filled on one connection, and then read by the other connection's peer or written to that peer. A
+ * message gets its sums from the provider, with its RECV event. The user
  * names the sums with the exposures and operations that use this memory. So the octets go out with the CRC that
  * was checked when they came, and a receiver notices octets that changed in the gateway's memory.
  *
@@ -253,8 +258,10 @@ struct fabric_ops {
 					 uint32_t len, uint32_t period);
 	void (*sums_give)(struct fabric_sums *s);
 	void (*sums_end)(struct fabric_sums *s);
-	void (*sum_exposure)(struct fabric_conn *c, uint32_t handle, struct fabric_sums *s);
-	void (*sum_posted)(struct fabric_conn *c, struct fabric_sums *s, uint32_t at);
+	void (*sum_exposure)(struct fabric_conn *c, uint32_t handle, struct fabric_sums *s,
+			     uint32_t at);
+	void (*sum_posted)(struct fabric_conn *c, unsigned piece, struct fabric_sums *s,
+			   uint32_t at);
 
 	void (*flush)(struct fabric *f);
 	/* NULL: this provider defers no work to the end of a turn. Return: whether the turn's
@@ -669,20 +676,21 @@ static inline void fabric_sums_end(struct fabric_sums *s)
 }
 
 /** fabric_sum_exposure - right after fabric_expose() or fabric_stream(): the first octet of that memory is the
- * first of @s, which may be NULL. With FABRIC_REMOTE_WRITE @s begins anew. */
+ * one at @at of @s, which may be NULL. With FABRIC_REMOTE_WRITE @s begins anew, and @at is 0. */
 static inline void fabric_sum_exposure(struct fabric_conn *c, uint32_t handle,
-				       struct fabric_sums *s)
+				       struct fabric_sums *s, uint32_t at)
 {
-	if (s)
-		c->fabric->ops->sum_exposure(c, handle, s);
+	if (s && c->fabric->ops->sum_exposure)
+		c->fabric->ops->sum_exposure(c, handle, s, at);
 }
 
-/** fabric_sum_posted - right after fabric_read(), or fabric_write() of one piece, that returned 0: its first octet is
- * the one at @at of @s, which may be NULL. */
-static inline void fabric_sum_posted(struct fabric_conn *c, struct fabric_sums *s, uint32_t at)
+/** fabric_sum_posted - right after fabric_read(), fabric_write() or fabric_send() that returned 0: the first octet of
+ * its @piece-th piece that is not empty (0 for a Read) is the one at @at of @s, which may be NULL. Other pieces have no sums. */
+static inline void fabric_sum_posted(struct fabric_conn *c, unsigned piece, struct fabric_sums *s,
+				     uint32_t at)
 {
-	if (s)
-		c->fabric->ops->sum_posted(c, s, at);
+	if (s && c->fabric->ops->sum_posted)
+		c->fabric->ops->sum_posted(c, piece, s, at);
 }
 
 /** fabric_flush - start everything posted so far, with as few system calls as possible. */

@@ -59,7 +59,8 @@ struct txn_region {
 	/* Octets that the responder wrote, from the start; known once it is fenced. */
 	uint32_t written;
 	bool owned;
-	struct fabric_sums *sums; /* of its octets; NULL: none */
+	struct fabric_sums *sums; /* of its octets, its own if .owned; NULL: none */
+	uint32_t sums_at;	  /* where its first octet is in .sums */
 	uint32_t blank; /* octets, from the start, that were blanked before it was exposed */
 	/* A Write chunk that is cut through: octets of its window; 0: it is not cut through. */
 	uint32_t window;

@@ -198,6 +198,7 @@ void txn_blanked(struct txn *t)
 	t->at[TRACE_CALLED] = t->s->proxy->now;
 	t->call_tx.tx.msg = &t->out;
 	t->call_tx.tx.reverse = t->reverse;
+	txn_name_sums(&t->call_tx, &t->call_held, t->call_body, &t->body, t->reads, t->in.nreads);
 	t->call_pending = true;
 	leg_send(t->rsp, &t->call_tx);
 	session_touch(t->s);

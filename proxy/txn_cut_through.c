@@ -143,7 +143,7 @@ static int write_piece(struct txn *t, struct txn_piece *p)
 		return txn_device_busy_wait(t) ? ERR_AGAIN : ERR_NOMEM;
 	if (err < 0)
 		return err;
-	fabric_sum_posted(t->req->conn, t->stream->sums, p->offset + p->posted);
+	fabric_sum_posted(t->req->conn, 0, t->stream->sums, p->offset + p->posted);
 	t->busy_since = 0;
 	p->posted += from.len;
 	p->writes++;

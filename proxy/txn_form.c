@@ -236,7 +236,8 @@ static int add_body(struct txn *t, enum plan_form form)
 		return 0;
 	m->nbody = 0;
 	if (!t->body.owned)
-		t->body.addr = (uint8_t *)(uintptr_t)t->call_body.data;
+		t->body =
+			txn_region_in(&t->call_held, t->call_body.data, (uint32_t)t->call_body.len);
 	m->has_body_chunk = true;
 	return txn_expose(t, &t->body, (uint32_t)t->call_body.len, FABRIC_REMOTE_READ, NULL,
 			  &m->body_chunk);

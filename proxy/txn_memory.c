@@ -8,7 +8,7 @@
 #include "proxy/internal.h"
 #include "proxy/txn_cut_through.h"
 
-enum { LEAST_SUMMED = 4096 /* octets of an item that has sums */ };
+enum { LEAST_SUMMED = 1025 /* octets of an item that has sums: shorter ones may be copied */ };
 
 static size_t need_of(uint64_t len, unsigned *exposures)
 {
@@ -77,6 +77,36 @@ static int region_take(struct txn *t, struct txn_region *r, uint64_t len)
 	return 0;
 }
 
+struct txn_region txn_region_in(const struct leg_held *held, const uint8_t *octets, uint32_t len)
+{
+	struct leg_summed s = leg_summed(held, octets);
+
+	return (struct txn_region){
+		.addr = (uint8_t *)(uintptr_t)octets, .cap = len, .sums = s.sums, .sums_at = s.at};
+}
+
+static struct leg_summed summed_region(const struct txn_region *r)
+{
+	return (struct leg_summed){r->sums, r->addr, r->len, r->sums_at};
+}
+
+void txn_name_sums(struct leg_tx *tx, const struct leg_held *held, struct view body,
+		   const struct txn_region *whole, const struct txn_region *items, unsigned n)
+{
+	uint32_t most = LEAST_SUMMED - 1;
+
+	tx->summed[0].sums = tx->summed[1].sums = NULL;
+	if (body.len >= LEAST_SUMMED)
+		tx->summed[0] = body.data == whole->addr ? summed_region(whole)
+							 : leg_summed(held, body.data);
+	for (unsigned i = 0; i < n; i++) {
+		if (items[i].len <= most || items[i].window)
+			continue;
+		most = items[i].len;
+		tx->summed[1] = summed_region(&items[i]);
+	}
+}
+
 /* Data that came with the call stay in its Receive, which is kept until they are read. */
 static int read_take(struct txn *t, unsigned i)
 {
@@ -91,8 +121,7 @@ static int read_take(struct txn *t, unsigned i)
 				  t->rsp->t->peer.segment_bytes);
 		return err;
 	}
-	t->reads[i] = (struct txn_region){.addr = (uint8_t *)(uintptr_t)placed,
-					  .cap = (uint32_t)c->length};
+	t->reads[i] = txn_region_in(&t->call_held, placed, (uint32_t)c->length);
 	return 0;
 }
 
@@ -149,9 +178,10 @@ typedef void give_fn(struct quota_member *m, void *block);
 
 static void region_give(struct txn *t, struct txn_region *r, give_fn *back)
 {
-	fabric_sums_give(r->sums);
-	if (r->owned)
+	if (r->owned) {
+		fabric_sums_give(r->sums);
 		back(&session_queue(t->s, t->reverse)->quota, r->addr);
+	}
 	*r = (struct txn_region){0};
 }
 
@@ -257,11 +287,10 @@ void txn_adopt_sent(struct txn *t)
 		if (!r->sent)
 			continue;
 		region_give(t, r, quota_give);
-		*r = (struct txn_region){.addr = (uint8_t *)(uintptr_t)was.sent,
-					 .cap = was.cap,
-					 .len = was.len,
-					 .sent = was.sent,
-					 .position = was.position};
+		*r = txn_region_in(&t->reply_held, was.sent, was.cap);
+		r->len = was.len;
+		r->sent = was.sent;
+		r->position = was.position;
 	}
 }
 
@@ -302,7 +331,7 @@ int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned acces
 		return err;
 	r->handle = whole.handle;
 	r->written = 0;
-	fabric_sum_exposure(t->rsp->conn, r->handle, r->sums);
+	fabric_sum_exposure(t->rsp->conn, r->handle, r->sums, r->sums_at);
 	t->exposed++;
 	*chunk = (struct rpc_chunk){.count = 0};
 	return txn_cut(t, &whole, like, chunk);

@@ -9,6 +9,17 @@
 /** txn_need - octets of blocks, and number of exposures, that the regions of @t need. */
 size_t txn_need(const struct txn *t, unsigned *exposures);
 
+/** txn_region_in - a region of @len octets that came in the message of @held, and stay there */
+struct txn_region txn_region_in(const struct leg_held *held, const uint8_t *octets, uint32_t len);
+
+/**
+ * txn_name_sums - name the sums of a message that is about to be sent, for pieces that are large enough
+ * @held, @body: its payload stream, which lies in the Receive of @held or in @whole
+ * @items: @n data items, which may travel in the Send
+ */
+void txn_name_sums(struct leg_tx *tx, const struct leg_held *held, struct view body,
+		   const struct txn_region *whole, const struct txn_region *items, unsigned n);
+
 /** txn_is_large - whether a region of @t needs a block above SESSION_LARGE. */
 bool txn_is_large(const struct txn *t);
 

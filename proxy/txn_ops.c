@@ -12,11 +12,11 @@
 #include "proxy/session_end.h"
 #include "proxy/session_flow.h"
 #include "proxy/txn_device_busy.h"
+#include "proxy/txn_memory.h"
 
-/* The @i-th chunk to move: its segments in @msg, and the address of its octets here, with their @sums or NULL. False
- * past the last chunk. */
+/* The @i-th chunk to move: its segments in @msg, and its octets here. False past the last chunk. */
 static bool chunk_at(struct txn *t, unsigned i, const struct rpc_msg **msg,
-		     const struct rpc_chunk **chunk, uint8_t **here, struct fabric_sums **sums)
+		     const struct rpc_chunk **chunk, struct txn_region *here)
 {
 	bool pull = t->state == TXN_PULL;
 	const struct rpc_msg *m = pull ? &t->in : &t->out;
@@ -25,15 +25,19 @@ static bool chunk_at(struct txn *t, unsigned i, const struct rpc_msg **msg,
 	*msg = m;
 	if (i < n) {
 		*chunk = pull ? &m->reads[i] : &m->writes[i];
-		*here = pull ? t->reads[i].addr : t->writes[i].addr;
-		*sums = pull ? t->reads[i].sums : t->writes[i].sums;
+		*here = pull ? t->reads[i] : t->writes[i];
 		return true;
 	}
 	if (i > n || !m->has_body_chunk)
 		return false;
 	*chunk = &m->body_chunk;
-	*here = pull ? t->body.addr : (uint8_t *)(uintptr_t)t->reply_body.data;
-	*sums = pull ? t->body.sums : *here == t->reply.addr ? t->reply.sums : NULL;
+	if (pull)
+		*here = t->body;
+	else if (t->reply_body.data == t->reply.addr)
+		*here = t->reply;
+	else
+		*here = txn_region_in(&t->reply_held, t->reply_body.data,
+				      (uint32_t)t->reply_body.len);
 	return true;
 }
 
@@ -68,10 +72,9 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 {
 	const struct rpc_chunk *chunk;
 	const struct rpc_msg *msg;
-	struct fabric_sums *sums;
-	uint8_t *here;
+	struct txn_region here;
 
-	while (chunk_at(t, t->op_chunk, &msg, &chunk, &here, &sums)) {
+	while (chunk_at(t, t->op_chunk, &msg, &chunk, &here)) {
 		while (t->op_seg < chunk->count && !is_cut_through(t)) {
 			struct segment piece = next_piece(t, &msg->segs[chunk->first + t->op_seg]);
 			int err;
@@ -83,12 +86,12 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 			}
 			if (session_ops_posted(ops) == SESSION_OP_DEPTH)
 				return 0;
-			err = post_one(t, here + t->op_offset, &piece);
+			err = post_one(t, here.addr + t->op_offset, &piece);
 			if (err == ERR_AGAIN && txn_device_busy_wait(t))
 				return 0;
 			if (err < 0)
 				return err;
-			fabric_sum_posted(t->req->conn, sums, t->op_offset);
+			fabric_sum_posted(t->req->conn, 0, here.sums, here.sums_at + t->op_offset);
 			t->busy_since = 0;
 			t->op_offset += piece.length;
 			t->op_moved += piece.length;

@@ -54,6 +54,8 @@ void txn_return(struct txn *t)
 	t->reply_tx.tx.msg = &t->out;
 	t->reply_tx.tx.reverse = t->reverse;
 	t->reply_tx.tx.cover = RPC_COVER_WAIT;
+	txn_name_sums(&t->reply_tx, &t->reply_held, t->reply_body, &t->reply, t->writes,
+		      t->in.nwrites);
 	t->reply_tx.inv_handle = txn_remote_inval_handle(t);
 	t->reply_pending = true;
 	leg_send(t->req, &t->reply_tx);

@@ -270,15 +270,17 @@ static void op_sums_end(struct fabric_sums *s)
 	sums_end(sums_of(s));
 }
 
-static void op_sum_exposure(struct fabric_conn *fc, uint32_t handle, struct fabric_sums *s)
+static void op_sum_exposure(struct fabric_conn *fc, uint32_t handle, struct fabric_sums *s,
+			    uint32_t at)
 {
 	if (conn_of(fc)->has_qp)
-		qp_sum_exposure(&conn_of(fc)->qp, handle, sums_of(s));
+		qp_sum_exposure(&conn_of(fc)->qp, handle, sums_of(s), at);
 }
 
-static void op_sum_posted(struct fabric_conn *fc, struct fabric_sums *s, uint32_t at)
+static void op_sum_posted(struct fabric_conn *fc, unsigned piece, struct fabric_sums *s,
+			  uint32_t at)
 {
-	qp_sum_posted(&conn_of(fc)->qp, sums_of(s), at);
+	qp_sum_posted(&conn_of(fc)->qp, piece, sums_of(s), at);
 }
 
 static void iwarp_op_flush(struct fabric *f)
@@ -325,6 +327,8 @@ static bool iwarp_conn_event(struct iwarp_conn *c, struct fabric_event *ev)
 		ev->conn = &c->base;
 		if (ev->type == FABRIC_EV_PLACED)
 			try_blocked_sinks(c);
+		if (ev->sums)
+			ev->sums->fabric = &c->iw->base;
 		c->base.handles_live = c->qp.stags.live;
 		return true;
 	}

@@ -107,10 +107,18 @@ static void return_shared(struct qp *qp)
 	recvq_release_promise(qp->recvq, qp->depths.max_recvs);
 }
 
+/* The sums of messages in own Receives that were not polled go back. */
+static void drop_sums(struct qp *qp)
+{
+	for (uint32_t i = 0; qp->recvs && i < qp->depths.max_recvs; i++)
+		sums_give(qp->recvs[i].sums);
+}
+
 void qp_fini(struct qp *qp)
 {
 	if (qp->recvq)
 		return_shared(qp);
+	drop_sums(qp);
 	qp_rx_drop(qp);
 	qp_tx_drop(qp);
 	table_fini(&qp->ops);
@@ -172,6 +180,19 @@ static void report_placed(struct exposure *e, struct fabric_event *ev)
 	fabric_window_report(&e->window, &e->written, ev);
 }
 
+/* The user gets the sums of a message that came, not those of a Receive that is flushed. */
+static void tell_message(struct qp_recv *r, struct fabric_event *ev)
+{
+	ev->invalidated = r->done.invalidated;
+	if (!r->sums)
+		return;
+	if (ev->status == 0)
+		ev->sums = &r->sums->base;
+	else
+		sums_give(r->sums);
+	r->sums = NULL;
+}
+
 int qp_next_event(struct qp *qp, struct fabric_event *ev)
 {
 	struct qp_event *e = qp->ev_first;
@@ -185,7 +206,7 @@ int qp_next_event(struct qp *qp, struct fabric_event *ev)
 		.len = e->len,
 	};
 	if (ev->type == FABRIC_EV_RECV)
-		ev->invalidated = e->invalidated;
+		tell_message(container_of(e, struct qp_recv, done), ev);
 	else if (ev->type == FABRIC_EV_WITHDRAWN)
 		report_written(stag_slot(&qp->stags, e->ref), ev);
 	else if (ev->type == FABRIC_EV_PLACED)
@@ -393,24 +414,27 @@ int qp_stream(struct qp *qp, const struct fabric_piece *window, uint32_t len, vo
 	return 0;
 }
 
-void qp_sum_exposure(struct qp *qp, uint32_t handle, struct sums *sums)
+void qp_sum_exposure(struct qp *qp, uint32_t handle, struct sums *sums, uint32_t at)
 {
 	struct exposure *e = stag_owned(&qp->stags, handle);
 
 	if (!e)
 		return;
+	assert(at == 0 || !(e->access & FABRIC_REMOTE_WRITE));
 	e->sums = sums;
+	e->sums_at = at;
 	if (e->access & FABRIC_REMOTE_WRITE)
 		sums_restart(sums, e->window.bytes > 0);
 }
 
-void qp_sum_posted(struct qp *qp, struct sums *sums, uint32_t at)
+void qp_sum_posted(struct qp *qp, unsigned piece, struct sums *sums, uint32_t at)
 {
 	struct qp_op *o = qp_op(qp, qp->tx.sq.tail);
 
-	assert(o->type == FABRIC_EV_READ || (o->type == FABRIC_EV_WRITE && o->nsge <= 1));
+	assert(piece == 0 || piece < o->nsge);
 	o->sums = sums;
 	o->sums_at = at;
+	o->sums_sge = (uint8_t)piece;
 }
 
 void qp_went_on(struct qp *qp, uint32_t handle, uint32_t len)

@@ -99,9 +99,10 @@ struct qp_op {
 	uint32_t sink_stag;
 	uint64_t offset;
 	uint8_t *to; /* Read: where the octets go */
-	/* Read, Write: of its octets, which begin at .sums_at there; the user's; NULL: none */
+	/* of its octets, or of those of its .sums_sge-th piece, which begin at .sums_at there; the user's; NULL: none */
 	struct sums *sums;
 	uint32_t sums_at;
+	uint8_t sums_sge;
 	uint32_t next; /* next operation in its queue */
 	struct qp_event end;
 	struct fabric_sge sge[FABRIC_MAX_SGE];
@@ -317,8 +318,8 @@ int qp_stream(struct qp *qp, const struct fabric_piece *window, uint32_t len, vo
 	      struct segment *seg) WARN_UNUSED;
 void qp_went_on(struct qp *qp, uint32_t handle, uint32_t len);
 int qp_withdraw(struct qp *qp, uint32_t handle, void *cookie, uint32_t *written) WARN_UNUSED;
-void qp_sum_exposure(struct qp *qp, uint32_t handle, struct sums *sums);
-void qp_sum_posted(struct qp *qp, struct sums *sums, uint32_t at);
+void qp_sum_exposure(struct qp *qp, uint32_t handle, struct sums *sums, uint32_t at);
+void qp_sum_posted(struct qp *qp, unsigned piece, struct sums *sums, uint32_t at);
 
 /** qp_rx_want - where the next octets go. Return: pieces in @iov; 0 when no octets are wanted:
  * the stream has ended, qp_is_starved() or qp_sink_is_blocked(), or memory is missing. */

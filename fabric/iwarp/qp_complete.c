@@ -44,8 +44,11 @@ struct qp_recv *qp_receive(struct qp *qp)
 
 void qp_return_receive(struct qp *qp)
 {
-	if (qp->shared)
-		recvq_return(qp->recvq, qp->shared);
+	if (!qp->shared)
+		return;
+	if (qp->rx.sums == qp->shared->sums)
+		qp->rx.sums = NULL;
+	recvq_return(qp->recvq, qp->shared);
 	qp->shared = NULL;
 }
 

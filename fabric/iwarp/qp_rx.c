@@ -62,12 +62,34 @@ static void find_piece(struct qp *qp, const struct qp_recv *r)
 	rx->room = rx->piece->len - at;
 }
 
+/* The payload, of which no octet is placed yet, belongs at @at in @sums. */
+static void keep_sums(struct qp *qp, struct sums *sums, uint32_t at)
+{
+	if (!sums || !qp->crc || !sums_begin(sums, at))
+		return;
+	qp->rx.sums = sums;
+	qp->rx.sums_at = at;
+}
+
+/* A part of a message begins. Sums go with the message, unless it may go on as a short Send, which is copied. */
+static void sum_message(struct qp *qp, struct qp_recv *r)
+{
+	const struct qp_rx *rx = &qp->rx;
+
+	if (!qp->crc || qp->pieces)
+		return;
+	if (!rx->send_done)
+		r->sums = sums_of_message(qp->store->sums, rx->h.last ? rx->payload_len : r->len,
+					  rx->payload_len);
+	keep_sums(qp, r->sums, rx->send_done);
+}
+
 /* RFC 5041 section 5.3 and 7.1, RFC 5040 section 5.3: where a Send's segment goes. */
 static void begin_send(struct qp *qp)
 {
 	struct qp_rx *rx = &qp->rx;
 	const struct ddp_header *h = &rx->h;
-	const struct qp_recv *r = NULL;
+	struct qp_recv *r = NULL;
 
 	rx->swallow = false;
 	if (h->msn != rx->send_msn) {
@@ -89,16 +111,9 @@ static void begin_send(struct qp *qp)
 		rx->send_opcode = h->opcode;
 		if (rx->payload_len)
 			find_piece(qp, r);
+		if (rx->payload_len > QP_TX_SHORT || !h->last || r->sums)
+			sum_message(qp, r);
 	}
-}
-
-/* The payload, of which no octet is placed yet, belongs at @at in @sums. */
-static void keep_sums(struct qp *qp, struct sums *sums, uint32_t at)
-{
-	if (!sums || !qp->crc || !sums_begin(sums, at))
-		return;
-	qp->rx.sums = sums;
-	qp->rx.sums_at = at;
 }
 
 static void begin_write(struct qp *qp)
@@ -392,23 +407,43 @@ static void place(struct qp_rx *rx, const uint8_t *from, uint32_t n)
 	rx->room -= n;
 }
 
+/* Sums of the FPDU at the start of the stage; @head: octets before its payload, @crc: with its payload. Few
+ * FPDUs that need marks come this way: their CRC is computed once more. */
+static void sum_whole(struct qp *qp, uint32_t head, uint32_t crc)
+{
+	struct qp_rx *rx = &qp->rx;
+	bool has_marks = sums_next(rx->sums, rx->sums_at) - rx->sums_at < rx->payload_len;
+	bool end_will_do =
+		!rx->h.tagged && rx->sums->keeps_ends && rx->payload_len <= 2 * SUMS_SLICE;
+
+	rx->head_crc = fpdu_crc(FPDU_CRC_INIT, qp_staged(qp), head);
+	if (has_marks && !end_will_do) {
+		rx->crc = rx->head_crc;
+		qp_rx_sum(qp, qp_staged(qp) + head, rx->payload_len);
+	} else {
+		rx->crc = crc;
+		rx->sums_at += rx->payload_len;
+	}
+	sums_commit(rx->sums, rx->head_crc, rx->sums_at, rx->crc);
+}
+
 /* The FPDU at the start of the stage is complete. */
 static void take_whole(struct qp *qp, uint32_t header)
 {
 	struct qp_rx *rx = &qp->rx;
 	const uint8_t *p = qp_staged(qp);
-	uint32_t total = fpdu_bytes(rx->ulpdu_len);
-	uint32_t covered = total - FPDU_CRC_BYTES;
+	uint32_t total = fpdu_bytes(rx->ulpdu_len), pad = fpdu_pad(rx->ulpdu_len);
+	uint32_t covered = total - FPDU_CRC_BYTES - pad, crc = 0;
 
-	if (qp->crc && crc_is_wrong(qp, fpdu_crc(FPDU_CRC_INIT, p, covered), p + covered))
+	if (qp->crc)
+		crc = fpdu_crc(FPDU_CRC_INIT, p, covered);
+	if (qp->crc &&
+	    crc_is_wrong(qp, pad ? fpdu_crc(crc, p + covered, pad) : crc, p + covered + pad))
 		return;
 	if (!open_segment(qp, header))
 		return;
-	if (rx->sums) { /* few FPDUs of large messages come this way: once more, with their marks */
-		rx->crc = rx->head_crc = fpdu_crc(FPDU_CRC_INIT, p, FPDU_LEN_BYTES + header);
-		qp_rx_sum(qp, p + FPDU_LEN_BYTES + header, rx->payload_len);
-		sums_commit(rx->sums, rx->head_crc, rx->sums_at, rx->crc);
-	}
+	if (rx->sums)
+		sum_whole(qp, FPDU_LEN_BYTES + header, crc);
 	p += FPDU_LEN_BYTES + header;
 	if (rx->dst) {
 		place(rx, p, rx->payload_len);

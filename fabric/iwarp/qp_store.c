@@ -29,9 +29,12 @@ void qp_store_fini(struct qp_store *store)
 
 size_t qp_store_bytes(const struct qp_store *s)
 {
-	return s->stages.bytes + s->batches.bytes + s->ops.bytes + s->exposures.bytes +
-	       s->scratch.bytes + s->sums[0].bytes + s->sums[1].bytes + s->sums[2].bytes +
-	       s->spilled;
+	size_t bytes = s->stages.bytes + s->batches.bytes + s->ops.bytes + s->exposures.bytes +
+		       s->scratch.bytes + s->spilled;
+
+	for (unsigned i = 0; i < SUMS_SIZES; i++)
+		bytes += s->sums[i].bytes;
+	return bytes;
 }
 
 size_t qp_holds(const struct qp *qp)
@@ -42,8 +45,9 @@ size_t qp_holds(const struct qp *qp)
 
 bool qp_store_trim(struct qp_store *s)
 {
-	struct pool *const pools[] = {&s->stages,  &s->batches, &s->ops,     &s->exposures,
-				      &s->scratch, &s->sums[0], &s->sums[1], &s->sums[2]};
+	struct pool *const pools[] = {&s->stages,    &s->batches, &s->ops,
+				      &s->exposures, &s->scratch, &s->sums[0],
+				      &s->sums[1],   &s->sums[2], &s->sums[3]};
 
 	/* Pools are trimmed one after the other, because pool_trim() starts a new period for the
 	 * pool. */

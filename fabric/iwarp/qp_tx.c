@@ -84,7 +84,7 @@ static void put_payload(struct qp *qp, const void *data, uint32_t len)
 }
 
 /* The octets are those at @at in @sums: their CRC goes with them. */
-static void put_summed(struct qp *qp, const void *data, uint32_t len, const struct sums *sums,
+static void put_summed(struct qp *qp, const void *data, uint32_t len, struct sums *sums,
 		       uint32_t at)
 {
 	enum sums_found found =
@@ -145,16 +145,15 @@ static void put_own_payload(struct qp *qp, uint32_t len)
 /* Adds the next @len octets of @o's gather list. */
 static void put_gathered(struct qp *qp, struct qp_op *o, uint32_t len)
 {
-	if (o->sums && len) {
-		put_summed(qp, (const uint8_t *)o->sge[0].addr + o->done, len, o->sums,
-			   o->sums_at + o->done);
-		return;
-	}
 	while (len) {
 		const struct fabric_sge *s = &o->sge[o->at_sge];
+		const uint8_t *data = (const uint8_t *)s->addr + o->at_off;
 		uint32_t n = s->len - o->at_off < len ? s->len - o->at_off : len;
 
-		put_payload(qp, (const uint8_t *)s->addr + o->at_off, n);
+		if (o->sums && o->at_sge == o->sums_sge)
+			put_summed(qp, data, n, o->sums, o->sums_at + o->at_off);
+		else
+			put_payload(qp, data, n);
 		o->at_off += n;
 		len -= n;
 		if (o->at_off == s->len) {
@@ -212,7 +211,9 @@ static void build_gathered(struct qp *qp, struct qp_op *o)
 	bool tagged = o->type == FABRIC_EV_WRITE;
 	uint32_t max = tagged ? tx->max_tagged : tx->max_untagged;
 	uint32_t left = o->len - o->done, most = left < max ? left : max;
-	uint32_t len = o->sums && most ? sums_fit(o->sums, o->sums_at + o->done, most) : most;
+	/* A Write of one piece ends its FPDUs at points. A Send does not: a point may be a few octets behind its header. */
+	bool fits = tagged && o->sums && o->nsge == 1;
+	uint32_t len = fits ? sums_fit(o->sums, o->sums_at + o->done, most) : most;
 	struct ddp_header h = {.tagged = tagged,
 			       .last = o->done + len == o->len,
 			       .opcode = o->opcode,
@@ -258,7 +259,7 @@ static void build_read_request(struct qp *qp, uint32_t op)
 static void put_exposed(struct qp *qp, const struct exposure *e, uint32_t from, uint32_t len)
 {
 	if (e->sums)
-		put_summed(qp, e->addr + from, len, e->sums, from);
+		put_summed(qp, e->addr + from, len, e->sums, e->sums_at + from);
 	else
 		put_payload(qp, e->addr + from, len);
 }

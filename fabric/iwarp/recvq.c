@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "fabric/iwarp/sums.h"
 
 enum { LEAST = 32, MOST = 1024 };
 
@@ -83,8 +84,15 @@ struct qp_recv *recvq_take(struct recvq *q)
 	return r;
 }
 
+static void drop_sums(struct qp_recv *r)
+{
+	sums_give(r->sums);
+	r->sums = NULL;
+}
+
 void recvq_return(struct recvq *q, struct qp_recv *r)
 {
+	drop_sums(r);
 	recvq_push(q, r);
 }
 

@@ -29,11 +29,14 @@ struct qp_event {
 	uint32_t ref;	      /* other types: its place in its table */
 };
 
+struct sums;
+
 /** struct qp_recv - a Receive, posted or with a message. */
 struct qp_recv {
 	struct qp_recv *next;
 	uint8_t *buf;
 	uint32_t len;
+	struct sums *sums; /* of its message; NULL: none */
 	struct qp_event done;
 };
 

@@ -42,6 +42,7 @@ struct exposure {
 	struct fabric_runs written;  /* octets written by the peer; of a stream: and reported */
 	struct fabric_window window; /* of a stream; .addr is not used then */
 	struct sums *sums;	     /* of its octets; the user's; NULL: not kept */
+	uint32_t sums_at;	     /* where its first octet is in .sums */
 };
 
 struct stag_table {

@@ -38,6 +38,17 @@ struct sums *sums_take(struct pool pools[SUMS_SIZES], uint32_t slice, uint32_t p
 	return s;
 }
 
+struct sums *sums_of_message(struct pool pools[SUMS_SIZES], uint32_t len, uint32_t fpdu)
+{
+	enum { SPARE = 16, LEAST_FPDU = 512 };
+	uint32_t fpdus = fpdu >= LEAST_FPDU ? len / fpdu : 0;
+	struct sums *s = sums_take(pools, SUMS_SLICE, UINT32_MAX, len / SUMS_SLICE + fpdus + SPARE);
+
+	if (s)
+		s->keeps_ends = fpdu >= LEAST_FPDU;
+	return s;
+}
+
 void sums_give(struct sums *s)
 {
 	if (s)
@@ -123,7 +134,7 @@ void sums_commit(struct sums *s, uint32_t head, uint32_t end, uint32_t crc)
 	s->n = to;
 }
 
-/* The index of the last point up to @at; .n: there is none. */
+/* The index of the first point at or behind @at; .n: there is none. */
 static uint32_t find(const struct sums *s, uint32_t at)
 {
 	uint32_t from = 0, end = s->n;
@@ -131,51 +142,69 @@ static uint32_t find(const struct sums *s, uint32_t at)
 	while (from < end) {
 		uint32_t middle = from + (end - from) / 2;
 
-		if (point(s, middle)->at <= at)
+		if (point(s, middle)->at < at)
 			from = middle + 1;
 		else
 			end = middle;
 	}
-	return from ? from - 1 : s->n;
+	return from;
 }
 
 uint32_t sums_fit(const struct sums *s, uint32_t at, uint32_t len)
 {
-	uint32_t i = find(s, at + len);
+	uint32_t n = find(s, at + len + 1), end = n ? point(s, n - 1)->at : 0;
 
-	return i < s->n && point(s, i)->at > at ? point(s, i)->at - at : len;
+	return end > at ? end - at : len;
 }
 
-/* The points around the octets are not at their ends: the CRC is computed, and so is that of the octets
- * around them, to compare both with the points. Not if the points are so far apart that most of the
- * work would be for other octets. */
-static enum sums_found check(const struct sum_point *from, const struct sum_point *end, uint32_t at,
-			     uint32_t len, const uint8_t *data, uint32_t *crc)
+/* Record @p before the @i-th point, if there is room and few points have to move. */
+static void insert(struct sums *s, uint32_t i, struct sum_point p)
 {
-	uint32_t all = fpdu_crc(from->crc, data - (at - from->at), at - from->at);
-	uint32_t mid = fpdu_crc(*crc, data, len);
+	uint32_t end = s->n + s->marks;
 
-	all = fpdu_crc(fpdu_crc(all, data, len), data + len, end->at - at - len);
-	*crc = all == end->crc ? mid : ~mid;
-	return SUMS_CHECKED;
+	if (end == s->room || end - i > SUMS_MOVED)
+		return;
+	for (uint32_t k = end; k > i; k--)
+		*point(s, k) = *point(s, k - 1);
+	*point(s, i) = p;
+	s->n++;
 }
 
-enum sums_found sums_find(const struct sums *s, uint32_t at, uint32_t len, const uint8_t *data,
+/* The CRC up to @at, which lies between the point before the @i-th and that one; @data is the octet there.
+ * The CRCs of the octets before it and behind it are computed. If these do not yield the CRC of the
+ * @i-th point, octets have changed, and the Return is a wrong CRC. */
+static uint32_t split(struct sums *s, uint32_t i, uint32_t at, const uint8_t *data)
+{
+	const struct sum_point *from = point(s, i - 1), *end = point(s, i);
+	uint32_t crc = fpdu_crc(from->crc, data - (at - from->at), at - from->at);
+
+	if (fpdu_crc(crc, data, end->at - at) != end->crc)
+		return ~crc;
+	insert(s, i, (struct sum_point){at, crc});
+	return crc;
+}
+
+/* Whether the CRC up to @at is known, or can be with little work: the points around it are near. */
+static bool is_near(const struct sums *s, uint32_t i, uint32_t at, uint32_t most)
+{
+	return i < s->n &&
+	       (point(s, i)->at == at || (i > 0 && point(s, i)->at - point(s, i - 1)->at <= most));
+}
+
+enum sums_found sums_find(struct sums *s, uint32_t at, uint32_t len, const uint8_t *data,
 			  uint32_t *crc)
 {
-	uint32_t a = find(s, at), b = find(s, at + len);
-	const struct sum_point *from, *end;
+	uint32_t most = 2 * (len > s->slice ? len : s->slice), a = find(s, at),
+		 b = find(s, at + len);
+	uint32_t from, end;
+	bool known;
 
-	if (a == s->n || b == s->n)
+	if (!is_near(s, a, at, most) || !is_near(s, b, at + len, most))
 		return SUMS_UNKNOWN;
-	if (point(s, b)->at < at + len && ++b == s->n)
-		return SUMS_UNKNOWN;
-	from = point(s, a);
-	end = point(s, b);
-	if (from->at < at || end->at > at + len)
-		return end->at - from->at > 2 * (len > s->slice ? len : s->slice)
-			       ? SUMS_UNKNOWN
-			       : check(from, end, at, len, data, crc);
-	*crc = end->crc ^ fpdu_crc_shift(*crc ^ from->crc, len);
-	return SUMS_KNOWN;
+	known = point(s, a)->at == at && point(s, b)->at == at + len;
+	from = point(s, a)->at == at ? point(s, a)->crc : split(s, a, at, data);
+	b = find(s, at + len); /* again, because there may be one point more */
+	end = point(s, b)->at == at + len ? point(s, b)->crc : split(s, b, at + len, data + len);
+	*crc = end ^ fpdu_crc_shift(*crc ^ from, len);
+	return known ? SUMS_KNOWN : SUMS_CHECKED;
 }

@@ -15,7 +15,8 @@
  * Known are points: for each the CRC32c (begun with 0) of all octets from the first point up to it.
  * The CRC of what lies between two points follows from their CRCs (fpdu_crc_shift()). Points are:
  * - each place where the other connection begins an FPDU, if it cuts the octets from their start
- * - the end of the last FPDU that came; of a stream, the end of every FPDU
+ * - the end of the last FPDU that came; of a stream, or of a Send with FPDUs that are not small, the end of every FPDU
+ * - each end of octets that went on, if it was between two other points (sums_find())
  * Points of an FPDU whose CRC is not checked yet (marks) are not used. If there are too many points,
  * the oldest are forgotten.
  *
@@ -27,8 +28,11 @@
  * Pinned: tests/iwarp/test_sums.c
  */
 enum {
-	SUMS_LEAST = 256,
-	SUMS_SIZES = 3, /* each for four times as many points as the one before */
+	SUMS_LEAST = 64,
+	SUMS_SIZES = 4, /* each for four times as many points as the one before */
+	/* A point that becomes known later is recorded if at most so many points lie behind it. */
+	SUMS_MOVED = 64,
+	SUMS_SLICE = 4096, /* octets of a Send between two points */
 	/* octets of memory of each size, at most; without memory, CRCs are computed */
 	SUMS_MOST = 2 << 20
 };
@@ -55,6 +59,9 @@ void sums_pools_init(struct pool pools[SUMS_SIZES]);
 /** sums_take - with room for about @points; nothing is known yet. NULL: no memory. */
 struct sums *sums_take(struct pool pools[SUMS_SIZES], uint32_t slice, uint32_t period,
 		       uint32_t points);
+
+/** sums_of_message - sums_take() for a Send of about @len octets in FPDUs of @fpdu octets of payload. */
+struct sums *sums_of_message(struct pool pools[SUMS_SIZES], uint32_t len, uint32_t fpdu);
 
 /** sums_give - takes @s; NULL is allowed. */
 void sums_give(struct sums *s);
@@ -83,14 +90,14 @@ uint32_t sums_fit(const struct sums *s, uint32_t at, uint32_t len);
 
 enum sums_found {
 	SUMS_UNKNOWN, /* *@crc is as it was */
-	SUMS_CHECKED, /* computed from the octets, and compared with the points around them */
+	SUMS_CHECKED, /* known after CRCs of octets around an end were computed, and compared with the points there */
 	SUMS_KNOWN,
 };
 
 /** sums_find - continue *@crc over the @len octets at @at, which lie at @data, between those that came with
  * them (of a stream: in one piece). If they have changed since
  * they came, the receiver will find *@crc wrong. */
-enum sums_found sums_find(const struct sums *s, uint32_t at, uint32_t len, const uint8_t *data,
+enum sums_found sums_find(struct sums *s, uint32_t at, uint32_t len, const uint8_t *data,
 			  uint32_t *crc);
 
 #endif

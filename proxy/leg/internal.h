@@ -21,6 +21,14 @@ struct leg_slot {
 	uint32_t counts;       /* octets to add to leg->sent when the Send completes */
 };
 
+/** leg_drop_sums - the message of @rb is not needed any more. */
+static inline void leg_drop_sums(struct leg_rbuf *rb)
+{
+	if (rb->sums)
+		fabric_sums_give(rb->sums);
+	rb->sums = NULL;
+}
+
 /** leg_bulk - the second piece of @rb, one of the leg's own Receives; NULL: it has none. */
 static inline uint8_t *leg_bulk(const struct leg *leg, const struct leg_rbuf *rb)
 {

@@ -448,6 +448,18 @@ void leg_put_held(struct leg *leg, struct leg_held *held)
 	leg_move(leg, held, NULL);
 }
 
+struct leg_summed leg_summed(const struct leg_held *held, const uint8_t *octets)
+{
+	const struct leg_rbuf *rb = held->rbuf;
+
+	if (!rb || !rb->sums || octets < rb->data || octets >= rb->data + rb->len)
+		return (struct leg_summed){0};
+	return (struct leg_summed){.sums = rb->sums,
+				   .octets = octets,
+				   .len = rb->len - (uint32_t)(octets - rb->data),
+				   .at = (uint32_t)(octets - rb->data)};
+}
+
 void leg_move(struct leg *leg, struct leg_held *held, void *block)
 {
 	if (block)

@@ -89,6 +89,13 @@ struct leg_held {
 	void *reasm; /* block of the arena: the body of a continued message */
 };
 
+/** struct leg_summed - @len octets of a message, which lie in one piece at @octets: they begin at @at of @sums */
+struct leg_summed {
+	struct fabric_sums *sums; /* NULL: none */
+	const uint8_t *octets;
+	uint32_t len, at;
+};
+
 /** struct leg_tx - one message to send, embedded in its owner. Zero-initialise it but for the
  * caller's fields. */
 struct leg_tx {
@@ -97,8 +104,11 @@ struct leg_tx {
 	 * LEG_OUT_SENT */
 	struct rpc_tx tx;
 	uint32_t inv_handle; /* peer's handle to invalidate with the last Send, or 0 */
-	unsigned posted;     /* private: Sends outstanding */
-	bool encoded;	     /* private: all Sends posted */
+	/* Of its octets, some in the Receive that they came in and some in a region; the largest piece of each Send goes
+	 * out with them. Set by the caller. */
+	struct leg_summed summed[2];
+	unsigned posted; /* private: Sends outstanding */
+	bool encoded;	 /* private: all Sends posted */
 	/* Private: all Sends are posted, or the message failed; LEG_OUT_SENT follows when the
 	 * posted Sends have completed. */
 	bool over;
@@ -545,6 +555,9 @@ static inline void leg_put(struct leg *leg, struct leg_held *held)
  * are needed, or @held has a reassembled body already.
  */
 void leg_move(struct leg *leg, struct leg_held *held, void *block);
+
+/** leg_summed - the sums of @octets, which lie in the Receive of @held as a rule */
+struct leg_summed leg_summed(const struct leg_held *held, const uint8_t *octets);
 
 /** leg_send - queue @tx; it is sent in order, as credits allow. */
 void leg_send(struct leg *leg, struct leg_tx *tx);

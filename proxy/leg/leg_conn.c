@@ -18,6 +18,7 @@ void leg_post_recv(struct leg *leg, struct leg_rbuf *rb)
 {
 	int err;
 
+	leg_drop_sums(rb);
 	if (leg->recvs) {
 		recv_pool_put(leg->recvs, rb);
 		leg->posted++;

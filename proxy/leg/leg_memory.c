@@ -151,8 +151,10 @@ int leg_take_memory(struct leg *leg)
 
 void leg_give_memory(struct leg *leg)
 {
-	for (uint32_t i = 0; leg->rbufs && i < leg->nrbufs; i++)
+	for (uint32_t i = 0; leg->rbufs && i < leg->nrbufs; i++) {
+		leg_drop_sums(&leg->rbufs[i]);
 		buf_free(leg->arena, leg->rbufs[i].block);
+	}
 	for (uint32_t i = 0; leg->bulks && i < leg->nrbufs; i++)
 		buf_free(leg->arena, leg->bulks[i]);
 	for (uint32_t i = 0; leg->slots && i < leg->nslots; i++) {

@@ -326,6 +326,7 @@ static bool took_shared(struct leg *leg, const struct fabric_event *ev, struct l
 		rb->look = leg->recvs->look;
 		return true;
 	}
+	leg_drop_sums(rb);
 	recv_pool_put(leg->recvs, rb);
 	if (breach)
 		leg_close(leg, ERR_PROTO, breach);
@@ -357,6 +358,7 @@ void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 {
 	struct leg_rbuf *rb = ev->cookie;
 
+	rb->sums = ev->sums;
 	if (leg->recvs && !took_shared(leg, ev, rb))
 		return;
 	if (ev->status < 0) /* its connection ends */

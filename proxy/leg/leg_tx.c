@@ -308,6 +308,32 @@ static int refuse_send(struct leg *leg, struct leg_slot *slot)
 	return ERR_TOOBIG;
 }
 
+/* The largest piece of the Send just posted goes out with its sums. */
+static void name_sums(struct leg *leg, const struct leg_tx *tx, const struct fabric_sge *sge,
+		      unsigned n)
+{
+	uint32_t most = 0, at = 0;
+	struct fabric_sums *sums = NULL;
+	unsigned piece = 0, filled = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		const uint8_t *octets = sge[i].addr;
+
+		for (unsigned k = 0; k < 2 && sge[i].len > most; k++) {
+			const struct leg_summed *s = &tx->summed[k];
+
+			if (!s->sums || octets < s->octets || octets >= s->octets + s->len)
+				continue;
+			most = sge[i].len;
+			piece = filled;
+			sums = s->sums;
+			at = s->at + (uint32_t)(octets - s->octets);
+		}
+		filled += sge[i].len > 0;
+	}
+	fabric_sum_posted(leg->conn, piece, sums, at);
+}
+
 enum send_result { SEND_DONE, SEND_WAITS, SEND_STOPS };
 
 /* Post one Send of @tx, or end it with an error. */
@@ -343,6 +369,8 @@ static enum send_result send_one(struct leg *leg, struct leg_tx *tx, struct leg_
 		fail_tx(leg, tx, ERR_CLOSED);
 		return SEND_STOPS;
 	}
+	if (posted == 0 && (tx->summed[0].sums || tx->summed[1].sums))
+		name_sums(leg, tx, sge, n);
 	tx->posted += posted == 0;
 	list_del(&tx->link);
 	leg->active = more ? tx : NULL;

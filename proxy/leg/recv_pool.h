@@ -37,8 +37,12 @@ enum { RECV_POOL_RECENT = 256 };
 struct leg_rbuf {
 	struct list link; /* in a list of its holder */
 	uint8_t *data;
-	uint8_t *block; /* a leg's own: the block, owned by the first Receive in it, else NULL */
-	struct recv_pool_chunk *chunk; /* shared: the chunk it is cut from */
+	union {
+		uint8_t *
+			block; /* a leg's own: the block, owned by the first Receive in it, else NULL */
+		struct recv_pool_chunk *chunk; /* shared: the chunk it is cut from */
+	};
+	struct fabric_sums *sums; /* of its message; NULL: none */
 	uint32_t len;
 	uint32_t invalidated; /* our handle that its message invalidated, or 0 */
 	/* While it holds a deferred call (leg_defer()): */
@@ -117,7 +121,7 @@ static inline void recv_pool_put_free(struct recv_pool *r, struct leg_rbuf *rb)
 
 static inline void recv_pool_put(struct recv_pool *r, struct leg_rbuf *rb)
 {
-	assert(list_is_empty(&rb->link));
+	assert(list_is_empty(&rb->link) && !rb->sums);
 	recv_pool_put_free(r, rb);
 }
 

@@ -174,15 +174,18 @@ static void op_sums_end(struct fabric_sums *s)
 	sums_end(container_of(s, struct sums, base));
 }
 
-static void op_sum_exposure(struct fabric_conn *base, uint32_t handle, struct fabric_sums *s)
+static void op_sum_exposure(struct fabric_conn *base, uint32_t handle, struct fabric_sums *s,
+			    uint32_t at)
 {
 	if (stream_of(base)->has_qp)
-		qp_sum_exposure(&stream_of(base)->qp, handle, container_of(s, struct sums, base));
+		qp_sum_exposure(&stream_of(base)->qp, handle, container_of(s, struct sums, base),
+				at);
 }
 
-static void op_sum_posted(struct fabric_conn *base, struct fabric_sums *s, uint32_t at)
+static void op_sum_posted(struct fabric_conn *base, unsigned piece, struct fabric_sums *s,
+			  uint32_t at)
 {
-	qp_sum_posted(&stream_of(base)->qp, container_of(s, struct sums, base), at);
+	qp_sum_posted(&stream_of(base)->qp, piece, container_of(s, struct sums, base), at);
 }
 
 /* Receives that are shared: receives.c. */
@@ -252,6 +255,8 @@ static bool next_event(struct stream_conn *c, struct fabric_event *ev)
 	}
 	if (c->has_qp && qp_next_event(&c->qp, ev)) {
 		ev->conn = &c->base;
+		if (ev->sums)
+			ev->sums->fabric = c->base.fabric;
 		c->base.handles_live = c->qp.stags.live;
 		return true;
 	}

@@ -106,6 +106,7 @@ static void pull(void)
 		assert_int_equal(ev.status, 0);
 		assert_int_equal(ev.len, lens[heard]);
 		assert_memory_equal(recvs[which - is_posted], source + heard, ev.len);
+		sums_give(ev.sums ? container_of(ev.sums, struct sums, base) : NULL);
 		*which = false;
 		heard++;
 	}
@@ -139,6 +140,8 @@ static void check_memory(void)
 	size_t pools = s->stages.bytes + s->batches.bytes + s->ops.bytes + s->exposures.bytes +
 		       s->scratch.bytes;
 
+	for (unsigned i = 0; i < SUMS_SIZES; i++)
+		pools += s->sums[i].bytes;
 	assert_int_equal(qp_store_bytes(s) > pools, rx.rx.spill != NULL);
 	if (rx.rx.spill)
 		assert_int_equal(qp_store_bytes(s) - pools, qp_holds(&rx) - QP_STAGE_BYTES);

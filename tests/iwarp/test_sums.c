@@ -185,7 +185,7 @@ static void read_in(uint32_t len, struct sums *sums)
 			drop_events(&in);
 			continue;
 		}
-		qp_sum_posted(&in, sums, at);
+		qp_sum_posted(&in, 0, sums, at);
 		at += part;
 	}
 	exchange(&in, &in_peer);
@@ -212,7 +212,7 @@ static void write_out(uint32_t len, struct sums *sums, uint32_t period)
 			continue;
 		}
 		if (!leaves_out || pick(8))
-			qp_sum_posted(&out, sums, at);
+			qp_sum_posted(&out, 0, sums, at);
 		at += part;
 	}
 	exchange(&out, &out_peer);
@@ -227,7 +227,7 @@ static void read_out(uint32_t len, struct sums *sums)
 	uint32_t at = 0;
 
 	assert_int_equal(qp_expose(&out, here, len, FABRIC_REMOTE_READ, &seg), 0);
-	qp_sum_exposure(&out, seg.handle, sums);
+	qp_sum_exposure(&out, seg.handle, sums, 0);
 	while (at < len && out.state == QP_OPEN) {
 		uint32_t part = pick(3) ? len - at : 1 + pick(len - at), again = pick(at + 1);
 		struct segment from = {seg.handle, part, at};
@@ -272,7 +272,7 @@ static void come_by_writes(uint32_t len, struct sums *sums)
 	uint32_t ways = pick(4);
 
 	assert_int_equal(qp_expose(&in, here, len, FABRIC_REMOTE_WRITE | FABRIC_SCRATCH, &seg), 0);
-	qp_sum_exposure(&in, seg.handle, sums);
+	qp_sum_exposure(&in, seg.handle, sums, 0);
 	if (ways == 1) { /* the second half first */
 		write_in(seg, len / 2, len - len / 2);
 		write_in(seg, 0, len / 2);
@@ -370,6 +370,97 @@ static void right_octets_arrive(void **state)
 	tear_down();
 }
 
+/* The peer sends @len octets, in one or two pieces, into a Receive at @here. Return: their sums, or NULL. */
+static struct sums *message_in(uint32_t len)
+{
+	uint32_t first = pick(len + 1);
+	struct fabric_sge sge[] = {{sent, first}, {sent + first, len - first}};
+	struct fabric_event ev = {0};
+
+	assert_int_equal(qp_post_recv(&in, here, len, NULL), 0);
+	assert_int_equal(qp_send(&in_peer, sge, 2, 0, NULL), 0);
+	exchange(&in_peer, &in);
+	drop_events(&in_peer);
+	assert_int_equal(qp_next_event(&in, &ev), 1);
+	assert_int_equal(ev.type, FABRIC_EV_RECV);
+	assert_int_equal(ev.len, len);
+	return ev.sums ? container_of(ev.sums, struct sums, base) : NULL;
+}
+
+/* All but its first @from octets goes on, behind a header of another length. */
+static void message_out(uint32_t from, uint32_t len, struct sums *sums)
+{
+	uint8_t header[100];
+	uint32_t head = 1 + pick(sizeof(header)), first = pick(3) ? 0 : pick(head);
+	struct fabric_sge sge[] = {
+		{header, first}, {header + first, head - first}, {here + from, len - from}};
+
+	memset(header, 7, head);
+	assert_int_equal(qp_post_recv(&out_peer, got, head + len, NULL), 0);
+	assert_int_equal(qp_send(&out, sge, 3, 0, NULL), 0);
+	if (sums)
+		qp_sum_posted(&out, first ? 2 : 1, sums, from);
+	exchange(&out, &out_peer);
+	memmove(got, got + head, len - from);
+}
+
+/* All but its first @from octets is read by the other peer. */
+static void message_read(uint32_t from, uint32_t len, struct sums *sums)
+{
+	struct segment seg;
+
+	assert_int_equal(qp_expose(&out, here + from, len - from, FABRIC_REMOTE_READ, &seg), 0);
+	if (sums)
+		qp_sum_exposure(&out, seg.handle, sums, from);
+	for (uint32_t at = 0, part; at < len - from && out.state == QP_OPEN; at += part) {
+		struct segment piece = {seg.handle, 0, at};
+
+		piece.length = part = pick(3) ? len - from - at : 1 + pick(len - from - at);
+		assert_int_equal(qp_read(&out_peer, got + at, &piece, NULL), 0);
+		exchange(&out_peer, &out);
+		drop_events(&out_peer);
+	}
+	withdraw(&out, seg.handle);
+}
+
+/* Messages go on in Sends and in Reads. A bit that flips in the Receive ends the connection, unless the message is so
+ * short that it would be copied. */
+static void messages_go_on(void **state)
+{
+	(void)state;
+	set_up();
+	for (unsigned i = 0; i < rounds(); i++) {
+		uint32_t len = 2 + (pick(4) ? pick(4096) : pick(1 << 16));
+		uint32_t from = pick(len < 200 ? len : 200);
+		bool flips = pick(3) == 0, sends = pick(2);
+		struct sums *s;
+
+		begin();
+		fill(0, len);
+		s = message_in(len);
+		assert_true(s || len <= QP_TX_SHORT);
+		if (flips)
+			here[from + pick(len - from)] ^= (uint8_t)(1u << pick(8));
+		if (sends)
+			message_out(from, len, s);
+		else
+			message_read(from, len, s);
+		if (flips && s && (!sends || len - from > QP_TX_SHORT)) {
+			assert_int_equal(out_peer.status, ERR_CRC);
+		} else if (!flips) {
+			all_is_well();
+			assert_memory_equal(got, sent + from, len - from);
+		}
+		drop_events(&out);
+		drop_events(&out_peer);
+		sums_give(s);
+		end();
+	}
+	print_message("carried %llu, computed %llu\n", (unsigned long long)counters.crc_carried,
+		      (unsigned long long)counters.crc_computed);
+	tear_down();
+}
+
 /* Octets of the stream's peer that the gateway has not taken yet, and pieces that it has. */
 static struct {
 	uint8_t octets[WINDOW];
@@ -406,7 +497,7 @@ static void piece_out(uint32_t handle, uint32_t far, struct sums *sums)
 			exchange(&out, &out_peer);
 			drop_events(&out);
 		}
-		qp_sum_posted(&out, sums, p->offset + done);
+		qp_sum_posted(&out, 0, sums, p->offset + done);
 	}
 	exchange(&out, &out_peer);
 	drop_events(&out);
@@ -423,7 +514,7 @@ static void stream(uint32_t len, bool goes_back, struct sums *sums)
 
 	line.at = line.len = line.held = 0;
 	assert_int_equal(qp_stream(&in, &piece, len, NULL, &seg), 0);
-	qp_sum_exposure(&in, seg.handle, sums);
+	qp_sum_exposure(&in, seg.handle, sums, 0);
 	assert_int_equal(qp_expose(&out_peer, got, len, FABRIC_REMOTE_WRITE, &far), 0);
 	while (at < len || line.held || in.ev_count || in.rx.sink_blocked || in_peer.ops.used ||
 	       line.at < line.len) {
@@ -527,8 +618,11 @@ static void memory_of_sums_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(memory_of_sums_is_bounded), cmocka_unit_test(lengths_are_shifted),
-		cmocka_unit_test(right_octets_arrive),	     cmocka_unit_test(streams_go_on),
+		cmocka_unit_test(memory_of_sums_is_bounded),
+		cmocka_unit_test(lengths_are_shifted),
+		cmocka_unit_test(right_octets_arrive),
+		cmocka_unit_test(messages_go_on),
+		cmocka_unit_test(streams_go_on),
 		cmocka_unit_test(flips_are_noticed),
 	};
 	const char *from = getenv("SUMS_SEED");

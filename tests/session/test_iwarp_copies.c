@@ -289,13 +289,19 @@ static uint32_t pick(uint32_t n)
 	return (uint32_t)(random_next(&rng) >> 33) % n;
 }
 
-/* Any size, in any number of segments: a READ, a WRITE, a long call or a long reply. */
+/* Any size, in any number of segments: a READ, a WRITE, a long call or a long reply, or all inline. */
 static void any_call(void)
 {
 	struct peer_spec spec = {.body = 160, .reply = 128, .segs = 1 + pick(PEER_SEGS)};
 	uint32_t len = pick(2) ? 1u << (13 + pick(8)) : 4096 + pick(MIB - 4096);
 
-	switch (pick(6)) {
+	switch (pick(8)) {
+	case 6:
+		spec.body = 160 + pick(3700);
+		break;
+	case 7:
+		spec.reply = 128 + pick(3700);
+		break;
 	case 0:
 		spec.body = len;
 		spec.by_chunk = true;
@@ -315,6 +321,36 @@ static void any_call(void)
 		spec.reads[0] = len;
 	}
 	peer_call(&w.client, &spec);
+}
+
+/* The fabric of the gateway, but that a bit flips in one of .every messages as they arrive; 0: in none. Not in those that
+ * may go on as a short Send, which is copied. */
+static struct {
+	struct fabric_ops ops;
+	const struct fabric_ops *real;
+	uint32_t every;
+} flipping;
+
+static int flipping_poll(struct fabric *f, struct fabric_event *ev)
+{
+	enum { HEADERS = 128, COPIED = 1024 + HEADERS };
+	int rc = flipping.real->poll(f, ev);
+
+	if (rc && ev->sums && ev->len > COPIED && flipping.every && pick(flipping.every) == 0) {
+		const struct leg_rbuf *rb = ev->cookie;
+
+		rb->data[HEADERS + pick(ev->len - HEADERS)] ^= (uint8_t)(1u << pick(8));
+	}
+	return rc;
+}
+
+static void flip_messages(uint32_t every)
+{
+	flipping.every = every;
+	flipping.real = w.gw->ops;
+	flipping.ops = *w.gw->ops;
+	flipping.ops.poll = flipping_poll;
+	w.gw->ops = &flipping.ops;
 }
 
 /* A bit flips in the payload memory of an RPC under way. */
@@ -360,6 +396,7 @@ static void call_and_flip(unsigned cv, unsigned sv, uint64_t calls, uint32_t eve
 		w.mss[1] = pick(3) ? mss[pick(6)] : w.mss[0];
 		w.passes = pick(2);
 		begin(cv, sv, 0);
+		flip_messages(every ? 10 : 0);
 		run_until(is_open, 0);
 		w.server.divides = pick(2);
 		w.server.scatters = !every && pick(8) == 0; /* such octets have no sums */
@@ -384,6 +421,7 @@ static void call_and_flip(unsigned cv, unsigned sv, uint64_t calls, uint32_t eve
 			sum->carried += iwarp_counters(w.gw)->crc_carried;
 			sum->computed += iwarp_counters(w.gw)->crc_computed;
 		}
+		w.gw->ops = flipping.real;
 		end();
 	}
 	w.mss[0] = w.mss[1] = 0;
