@@ -15,14 +15,16 @@
  * Known are points: for each the CRC32c (begun with 0) of all octets from the first point up to it.
  * The CRC of what lies between two points follows from their CRCs (fpdu_crc_shift()). Points are:
  * - each place where the other connection begins an FPDU, if it cuts the octets from their start
- * - the end of the last FPDU that came; of a stream, or of a Send with FPDUs that are not small, the end of every FPDU
- * - each end of octets that went on, if it was between two other points (sums_find())
+ * - the end of the last FPDU that came
+ * - the ends of all FPDUs of a stream, and of a Send whose FPDUs are not small
+ * - both ends of octets that went on, where these lay between other points (sums_find())
+ *
  * Points of an FPDU whose CRC is not checked yet (marks) are not used. If there are too many points,
  * the oldest are forgotten.
  *
  * State:  octets change after their points were recorded: the peer writes them again, or the user does.
  * Danger: right octets go out with the CRC of others, and the receiver ends an honest connection.
- * Rule:   points are recorded in ascending order only. An FPDU behind a gap begins them anew. The first
+ * Rule:   points of octets that come are recorded in ascending order only. An FPDU behind a gap begins them anew. The first
  *         FPDU that goes back ends them (.off) before an octet of it is placed; from then on every CRC is
  *         computed. A user that changes octets ends them as well (fabric_sums_end()).
  * Pinned: tests/iwarp/test_sums.c

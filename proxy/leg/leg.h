@@ -104,8 +104,8 @@ struct leg_tx {
 	 * LEG_OUT_SENT */
 	struct rpc_tx tx;
 	uint32_t inv_handle; /* peer's handle to invalidate with the last Send, or 0 */
-	/* Of its octets, some in the Receive that they came in and some in a region; the largest piece of each Send goes
-	 * out with them. Set by the caller. */
+	/* Set by the caller: sums of octets in a Receive, and of octets in a region. The largest piece of each Send goes
+	 * out with its sums. */
 	struct leg_summed summed[2];
 	unsigned posted; /* private: Sends outstanding */
 	bool encoded;	 /* private: all Sends posted */
