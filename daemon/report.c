@@ -93,7 +93,7 @@ static void log_figures(const struct report *r, const char *counters, const char
 
 void report_ask(struct report *r)
 {
-	r->asked = true;
+	r->is_due = true;
 }
 
 void report_totals(const struct report *r)
@@ -103,7 +103,7 @@ void report_totals(const struct report *r)
 
 static void report_begin(struct report *r, nsec_t now)
 {
-	r->asked = false;
+	r->is_due = false;
 	r->running = true;
 	r->again_at = 0;
 	r->give_up_at = now + REPORT_TIMEOUT;
@@ -118,7 +118,7 @@ static void report_finish(struct report *r)
 
 nsec_t report_some(struct report *r, nsec_t now)
 {
-	if (r->asked && !r->running)
+	if (r->is_due && !r->running)
 		report_begin(r, now);
 	if (!r->running)
 		return NSEC_NEVER;

@@ -15,7 +15,7 @@ struct report {
 	struct stats_table_source from; /* set by the worker, all borrowed */
 	struct stats_table *figures;	/* working memory */
 	unsigned worker;
-	bool asked, running; /* private from here on, zero */
+	bool is_due, running; /* private from here on, zero */
 	nsec_t again_at, give_up_at;
 };
 

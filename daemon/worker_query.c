@@ -13,7 +13,7 @@ enum { AT_ONCE = 64 };
 /* Inquiries of one worker. */
 struct line {
 	struct list waiting;
-	struct worker_query *asked;
+	struct worker_query *current;
 	/* time until which earlier queries use up the rate; at most AT_ONCE * EACH ahead of
 	 * now */
 	nsec_t paid;
@@ -55,18 +55,18 @@ static nsec_t line_due(const struct line *line)
 /* Return: whether a query began or was answered. */
 static bool run_line(struct worker *w, struct line *line, nsec_t now)
 {
-	struct worker_query *q = line->asked;
+	struct worker_query *q = line->current;
 
 	if (q && !worker_has_answered(w))
 		return false;
-	line->asked = NULL;
+	line->current = NULL;
 	if (q)
 		q->answered(q);
-	if (line->asked || list_is_empty(&line->waiting) || now < line_due(line))
+	if (line->current || list_is_empty(&line->waiting) || now < line_due(line))
 		return q != NULL;
 	line->paid = (line->paid > now ? line->paid : now) + EACH;
-	line->asked = container_of(list_pop(&line->waiting), struct worker_query, link);
-	worker_give_query(w, line->asked);
+	line->current = container_of(list_pop(&line->waiting), struct worker_query, link);
+	worker_give_query(w, line->current);
 	return true;
 }
 
@@ -88,7 +88,7 @@ nsec_t worker_queries_due(const struct worker_queries *all)
 
 	/* The worker itself wakes the main thread when it has answered. */
 	for (unsigned i = 0; i < all->n; i++)
-		if (!all->lines[i].asked && !list_is_empty(&all->lines[i].waiting))
+		if (!all->lines[i].current && !list_is_empty(&all->lines[i].waiting))
 			at = nsec_min(at, line_due(&all->lines[i]));
 	return at;
 }

@@ -33,7 +33,7 @@ enum { DEBT_PRESSED_RATE = 32 << 10 };
 #define RECLAIM_AFTER (60 * NSEC_PER_SEC)
 
 /* By then a version 2 peer that has more credits to give has given them: leg_credits_final(). */
-#define CREDITS_SETTLED (5 * NSEC_PER_SEC)
+#define CREDITS_FINAL_TIME (5 * NSEC_PER_SEC)
 
 /* The largest single RDMA Read or Write. At the common rate a peer completes one within
  * DEBT_TIMEOUT. */

@@ -99,7 +99,7 @@ struct session_proof {
 	uint32_t segments;  /* most segments in one call */
 	bool body_chunk;
 	bool placed; /* a call with its data in the Send was accepted */
-	bool asked;  /* a call that asked for the reply's data in its Send was accepted */
+	bool wishes; /* a call that asked for the reply's data in its Send was accepted */
 };
 
 /** struct session_ops - operations and exposures of one leg. */
@@ -122,7 +122,7 @@ struct session_ops {
 struct session_hop {
 	enum hop hop; /* as the route configures it */
 	struct hop_times times;
-	nsec_t asked; /* when its properties were requested; 0: not, or they have come */
+	nsec_t requested_at; /* when its properties were requested; 0: not, or they have come */
 	bool is_far;
 	bool is_settled; /* no measurement can change .is_far any more */
 };

@@ -235,7 +235,7 @@ static const char *look_at_leg(struct session *s, struct leg *leg, nsec_t took, 
  * State:  a continued message waits for more credits than there are.
  * Danger: an idle peer may no longer advertise as many as v2/credit_cover.c has seen, and the message
  *         waits for ever.
- * Rule:   if the peer's credits do not change for CREDITS_SETTLED, the message begins with those
+ * Rule:   if the peer's credits do not change for CREDITS_FINAL_TIME, the message begins with those
  *         there are, or is given back (leg_credits_final()).
  * Pinned: tests/session/test_continue.c:what_is_not_advertised_any_more_is_not_waited_for
  */
@@ -252,7 +252,7 @@ static void look_at_credits(struct session *s, struct leg *leg)
 	if (ops->credits_since == NSEC_NEVER || leg_limit(leg) != ops->credits) {
 		ops->credits_since = now;
 		ops->credits = leg_limit(leg);
-	} else if (now - ops->credits_since >= CREDITS_SETTLED) {
+	} else if (now - ops->credits_since >= CREDITS_FINAL_TIME) {
 		ops->credits_since = NSEC_NEVER;
 		leg_credits_final(leg);
 		session_touch(s);
@@ -361,7 +361,7 @@ static nsec_t waits_since(struct session *s, enum buf_purpose purpose)
 	nsec_t since = NSEC_NEVER;
 
 	for (unsigned n = members(s, purpose, m); n-- > 0;)
-		since = nsec_min(since, m[n]->asked);
+		since = nsec_min(since, m[n]->waiting_since);
 	return since;
 }
 

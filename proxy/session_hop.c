@@ -31,13 +31,14 @@ void session_hop_note(struct session_hop *h, nsec_t took)
 /* The server leg is connected: in version 2 its properties come next. */
 void session_hop_asked(struct session *s)
 {
-	if (s->server.state == LEG_NEGOTIATING && !s->hop[PROXY_SERVER].asked)
-		s->hop[PROXY_SERVER].asked = s->proxy->now;
+	if (s->server.state == LEG_NEGOTIATING && !s->hop[PROXY_SERVER].requested_at)
+		s->hop[PROXY_SERVER].requested_at = s->proxy->now;
 }
 
 void session_hop_ready(struct session *s)
 {
-	if (s->hop[PROXY_SERVER].asked)
-		session_hop_note(&s->hop[PROXY_SERVER], s->proxy->now - s->hop[PROXY_SERVER].asked);
-	s->hop[PROXY_SERVER].asked = 0;
+	if (s->hop[PROXY_SERVER].requested_at)
+		session_hop_note(&s->hop[PROXY_SERVER],
+				 s->proxy->now - s->hop[PROXY_SERVER].requested_at);
+	s->hop[PROXY_SERVER].requested_at = 0;
 }

@@ -32,7 +32,7 @@ int session_connect_server(struct session *s)
 	    (s->retried_v1 || p->now < servers_v1_until(rs->servers, slot)))
 		cfg = &rs->server_v1;
 	leg_init(&s->server, RPC_INITIATOR);
-	s->hop[PROXY_SERVER].asked = 0;
+	s->hop[PROXY_SERVER].requested_at = 0;
 	leg_set_quotas(&s->server, s->route->groups);
 	session_share_server(s);
 	s->server.jobs = p->cfg.jobs;

@@ -59,7 +59,7 @@ static bool is_proved(const struct txn *t)
 {
 	const struct session_proof *p = session_proof(t->s, t->rsp);
 
-	if ((t->out.nplaced && !p->placed) || (t->out.nwishes && !p->asked))
+	if ((t->out.nplaced && !p->placed) || (t->out.nwishes && !p->wishes))
 		return false;
 	return t->out.nsegs <= p->segments &&
 	       (t->form != PLAN_CONTINUED || stream_of(t) <= p->continued);
@@ -108,7 +108,7 @@ void txn_proved(const struct txn *t)
 	if (t->out.nsegs > p->segments)
 		p->segments = t->out.nsegs;
 	p->placed |= t->out.nplaced > 0;
-	p->asked |= t->out.nwishes > 0;
+	p->wishes |= t->out.nwishes > 0;
 	if (t->form == PLAN_CONTINUED && stream_of(t) > p->continued)
 		p->continued = (uint32_t)stream_of(t);
 }

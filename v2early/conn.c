@@ -167,7 +167,7 @@ static bool is_about_wishes(struct early_conn *c, const struct early_header *h)
 {
 	const struct early_option *o = early_option_of(c, h->xid);
 
-	return h->err == EARLY_ERR_BAD_HEADER && o && o->asked && !c->answers_options;
+	return h->err == EARLY_ERR_BAD_HEADER && o && o->has_wishes && !c->answers_options;
 }
 
 /* Errors come from responders only, so this is about a call of ours. A code that does not
@@ -217,7 +217,7 @@ static int recv_reply(struct early_conn *c, const struct early_header *h, struct
 		return refuse(c, &report, false, rx);
 	if (!early_answered(c, h->xid, &was))
 		return 0;
-	c->answers_options |= was.asked;
+	c->answers_options |= was.has_wishes;
 	take_as_spoken(c);
 	rpc_account_grant(&c->calls, h->credit);
 	rx->kind = RPC_RX_MSG;

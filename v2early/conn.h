@@ -22,8 +22,8 @@ enum {
 /** struct early_option - a call of ours that was sent as an option and is not answered. */
 struct early_option {
 	uint32_t xid;
-	bool is_open; /* the entry is in use */
-	bool asked;   /* the call has wishes for the data of its reply */
+	bool is_open;	 /* the entry is in use */
+	bool has_wishes; /* the call has wishes for the data of its reply */
 	bool is_let_go;
 	uint8_t more; /* credits that its continuations hold, beyond the call's own */
 	uint8_t kept; /* Receives reserved for its response, beyond the one for a reply */

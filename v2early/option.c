@@ -119,7 +119,7 @@ static void remember_option(struct early_conn *c, const struct rpc_msg *m, uint3
 
 	*o = (struct early_option){.xid = m->xid,
 				   .is_open = true,
-				   .asked = m->nwishes > 0,
+				   .has_wishes = m->nwishes > 0,
 				   .more = (uint8_t)(count - 1),
 				   .kept = (uint8_t)(reserved - 1)};
 	rpc_account_call(&c->calls, &c->t, m->xid);

@@ -29,8 +29,8 @@
 #include "proxy/leg/leg_tx.h"
 #include "proxy/leg/leg_version.h"
 
-/* Part of the time for set-up in which a server may send its properties. */
-enum { SETTLE_SHARE = 4 };
+/* The part (one of so many) of the time for set-up in which a server may send its properties. */
+enum { SETUP_PROPS_DIV = 4 };
 
 void leg_init(struct leg *leg, enum rpc_role role)
 {
@@ -112,7 +112,7 @@ static void leg_begin(struct leg *leg, const struct leg_config *cfg, struct buf_
 	leg->grant = cfg->credits;
 	leg->state = LEG_CONNECTING;
 	leg->setup_end = now + leg_setup_time(leg);
-	leg->deadline = leg->role == RPC_INITIATOR ? now + (leg->setup_end - now) / SETTLE_SHARE
+	leg->deadline = leg->role == RPC_INITIATOR ? now + (leg->setup_end - now) / SETUP_PROPS_DIV
 						   : leg->setup_end;
 }
 
@@ -201,7 +201,7 @@ static bool leg_assume_defaults(struct leg *leg)
 	    !leg->t->ops->settle(leg->t))
 		return false;
 	leg->state = LEG_OPEN;
-	leg->settled = true;
+	leg->ready_due = true;
 	return true;
 }
 
@@ -231,8 +231,8 @@ void leg_tick(struct leg *leg, nsec_t now)
 	if (now < leg_setup_deadline(leg)) {
 		/* Look again before that, because the peer may meanwhile owe its first message,
 		 * and has less time from then on. */
-		leg->deadline =
-			nsec_min(leg_setup_deadline(leg), now + leg_setup_time(leg) / SETTLE_SHARE);
+		leg->deadline = nsec_min(leg_setup_deadline(leg),
+					 now + leg_setup_time(leg) / SETUP_PROPS_DIV);
 		return;
 	}
 	if (leg_awaits_handshake_slot(
@@ -426,8 +426,8 @@ void leg_next(struct leg *leg, struct leg_out *out)
 		}
 		return;
 	}
-	if (leg->settled) {
-		leg->settled = false;
+	if (leg->ready_due) {
+		leg->ready_due = false;
 		out->kind = LEG_OUT_READY;
 	}
 	if (leg->also_failed)

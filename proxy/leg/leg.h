@@ -201,7 +201,7 @@ struct leg {
 	/* The last connection to this server was silent for half of the set-up time; the user sets
 	 * it after leg_init(). */
 	bool after_silence;
-	bool settled; /* leg_tick() opened the leg: READY is due */
+	bool ready_due; /* leg_tick() opened the leg: READY is due */
 	/* Messages that the fabric copies are given back at once (LEG_OUT_SENT of leg_next()); the
 	 * user sets it after leg_init(). */
 	bool copies;
@@ -479,7 +479,7 @@ void leg_next(struct leg *leg, struct leg_out *out);
 /** leg_has_next - whether leg_next() may have something; cheaper than leg_next(). */
 static inline bool leg_has_next(const struct leg *leg)
 {
-	return !list_is_empty(&leg->dead) || !list_is_empty(&leg->rxq) || leg->settled ||
+	return !list_is_empty(&leg->dead) || !list_is_empty(&leg->rxq) || leg->ready_due ||
 	       leg->also_failed || leg->group_state == LEG_GROUP_READY || leg->state == LEG_CLOSED;
 }
 

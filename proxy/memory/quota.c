@@ -164,7 +164,7 @@ void quota_group_fini(struct quota_group *g)
 
 void quota_member_init(struct quota_member *m, struct quota_group *g)
 {
-	*m = (struct quota_member){.group = g, .since = NSEC_NEVER, .asked = NSEC_NEVER};
+	*m = (struct quota_member){.group = g, .since = NSEC_NEVER, .waiting_since = NSEC_NEVER};
 	list_init(&m->link);
 }
 
@@ -233,12 +233,12 @@ void quota_unwait(struct quota_member *m)
 	leave_line(m);
 	if (m->group->claimer == m)
 		end_claim(m->group);
-	m->since = m->asked = NSEC_NEVER;
+	m->since = m->waiting_since = NSEC_NEVER;
 }
 
 void quota_served(struct quota_member *m)
 {
-	m->since = m->asked = NSEC_NEVER;
+	m->since = m->waiting_since = NSEC_NEVER;
 	if (m->group->claimer != m)
 		return;
 	m->group->claim_wait = QUOTA_CLAIM_WAIT;
@@ -509,8 +509,8 @@ static bool is_within_its_part(const struct quota_member *m)
 	const struct quota_group *g = m->group;
 	size_t used = m->client ? m->client->used : m->used, most = most_of(g);
 
-	return used == 0 || (used + m->wants <= most / (g->holders + 1) &&
-			     (m->used <= g->little || shares_fit(m, m->wants, most - used)));
+	return used == 0 || (used + m->wanted_bytes <= most / (g->holders + 1) &&
+			     (m->used <= g->little || shares_fit(m, m->wanted_bytes, most - used)));
 }
 
 /* Begin a reservation for @m if its request has waited for long and the shares allow it. */
@@ -518,7 +518,7 @@ static void consider_claim(struct quota_member *m)
 {
 	struct quota_group *g = m->group;
 	struct quota_pool *pool = g->pool;
-	bool beyond = m->used + m->wants > own_bytes(g);
+	bool beyond = m->used + m->wanted_bytes > own_bytes(g);
 
 	if (g->claimer || quota_now(g) - m->since < g->claim_wait || !is_within_its_part(m))
 		return;
@@ -538,9 +538,9 @@ void quota_wait(struct quota_member *m, size_t bytes)
 
 	if (quota_is_waiting(m))
 		return;
-	m->wants = bytes;
+	m->wanted_bytes = bytes;
 	if (m->since == NSEC_NEVER) {
-		m->since = m->asked = quota_now(g);
+		m->since = m->waiting_since = quota_now(g);
 		g->pool->quota->waits++;
 		/* If others are untried, this member has not been tried either. It counts as
 		 * untried, and so do all. */
@@ -575,8 +575,8 @@ static void pass_by(struct quota_member *m)
 
 	list_del(&m->link);
 	list_add_tail(&g->waiting, &m->link);
-	if (m->wants < g->least_scanned)
-		g->least_scanned = m->wants;
+	if (m->wanted_bytes < g->least_scanned)
+		g->least_scanned = m->wanted_bytes;
 	if (--g->untried == 0)
 		g->least = g->least_scanned;
 	consider_claim(m);
@@ -599,7 +599,7 @@ static struct quota_member *first_that_fits(struct quota_group *g)
 
 		pool->looks--;
 		pool->quota->looked++;
-		if (member_fits(m, m->wants, room)) {
+		if (member_fits(m, m->wanted_bytes, room)) {
 			leave_first(m);
 			pool->looks -= pool->looks < QUOTA_TRY ? pool->looks : QUOTA_TRY;
 			return m;

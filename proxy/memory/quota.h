@@ -79,10 +79,10 @@ struct quota_member {
 	struct quota_group *group;
 	struct quota_account *client, *server; /* borrowed; NULL: not charged to any */
 	size_t used;			       /* octets it holds */
-	size_t wants;			       /* octets that it waits for */
+	size_t wanted_bytes;		       /* octets that it waits for */
 	/* When it began to wait, or its last reservation failed; NSEC_NEVER: it does not wait. */
 	nsec_t since;
-	nsec_t asked; /* when it began to wait; NSEC_NEVER: it does not wait */
+	nsec_t waiting_since; /* when it began to wait; NSEC_NEVER: it does not wait */
 };
 
 struct quota_pool {
