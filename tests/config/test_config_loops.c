@@ -66,7 +66,7 @@ static const char *const fine[] = {
 	ROUTES(R("a", "fe80::1%eth0", "fe80::1%eth1")),
 };
 
-static void loops_are_told(void **state)
+static void loops_are_reported(void **state)
 {
 	(void)state;
 	check_rows(ROWS(loops));
@@ -123,7 +123,7 @@ static void own_addresses_are_loops_on_their_machine(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(loops_are_told),
+		cmocka_unit_test(loops_are_reported),
 		cmocka_unit_test(chains_are_none),
 		cmocka_unit_test(own_addresses_are_loops_on_their_machine),
 	};

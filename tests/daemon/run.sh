@@ -493,11 +493,11 @@ case_reconnect() {
         wait "${clients[i - 1]}" || fail "client $i: exit code $?"
         cat "$DIR/client$i"
         grep -q '"errors": 0, .*"reconnects": [3-9],' "$DIR/client$i" || fail "client $i"
-        total=$((total + $(told_by "$i" rpcs)))
-        resent=$((resent + $(told_by "$i" resent)))
+        total=$((total + $(reported_by "$i" rpcs)))
+        resent=$((resent + $(reported_by "$i" resent)))
     done
     # Both had calls in flight when the gateway was killed. What was sent again may be done twice, nothing else is.
-    [ "$(told_by 1 resent)" -ge 1 ] && [ "$(told_by 2 resent)" -ge 1 ] || fail "nothing was sent again"
+    [ "$(reported_by 1 resent)" -ge 1 ] && [ "$(reported_by 2 resent)" -ge 1 ] || fail "nothing was sent again"
     kill -TERM "$SERVER"
     wait "$SERVER" || fail "the server found something wrong"
     i=$(sed -n 's/^connections .*, rpcs \([0-9]*\),.*/\1/p' "$DIR/server20050")
@@ -505,7 +505,7 @@ case_reconnect() {
     [ "$i" -ge "$total" ] && [ "$i" -le $((total + resent)) ] || fail "$total calls, $resent sent again, $i done"
     stop 0 5
 }
-told_by() { sed -n "s/.*\"$2\": \([0-9]*\).*/\1/p" "$DIR/client$1"; } # CLIENT KEY
+reported_by() { sed -n "s/.*\"$2\": \([0-9]*\).*/\1/p" "$DIR/client$1"; } # CLIENT KEY
 
 # A client whose session is in set-up when the gateway receives SIGTERM is accepted. Its one server takes its time, and the
 # gateway waits for it.

@@ -198,7 +198,7 @@ static void where_it_is_off_there_is_none(void **state)
 	configure("*.example");
 }
 
-static void is_told(const char *what)
+static void is_reported(const char *what)
 {
 	struct auth *auth;
 
@@ -208,16 +208,17 @@ static void is_told(const char *what)
 	put_all();
 }
 
-static void what_cannot_be_used_is_told_with_its_place(void **state)
+static void what_cannot_be_used_is_reported_with_its_place(void **state)
 {
 	uint64_t live = mem_live();
 	struct auth *auth;
 
 	(void)state;
 	unlink(path_of("cert"));
-	is_told("gw.conf:3: certificate \"/");
+	is_reported("gw.conf:3: certificate \"/");
 	unlink(path_of("ca"));
-	is_told("/ca\": No such file or directory: give a file that the gateway's user can read\n");
+	is_reported(
+		"/ca\": No such file or directory: give a file that the gateway's user can read\n");
 	unlink(path_of("ca"));
 	assert_int_equal(mkfifo(path_of("ca"), 0600), 0);
 	assert_int_equal(make(&auth), ERR_CONFIG);
@@ -225,28 +226,28 @@ static void what_cannot_be_used_is_told_with_its_place(void **state)
 	unlink(path_of("ca"));
 	put_all();
 	put("key", "client.pem");
-	is_told("the key is not the certificate's: ");
+	is_reported("the key is not the certificate's: ");
 	chmod(path_of("key"), 0640);
-	is_told("gw.conf:4: key ");
+	is_reported("gw.conf:4: key ");
 	chmod(path_of("key"), 0640);
-	is_told("/key\": users other than its owner may read or write it: chmod 600");
+	is_reported("/key\": users other than its owner may read or write it: chmod 600");
 	chmod(path_of("psk"), 0604);
-	is_told("gw.conf:9: psk_file ");
+	is_reported("gw.conf:9: psk_file ");
 	write_file("psk", "x:00\n", 5, 0600);
-	is_told("line 1 of the psk file is not IDENTITY:KEY");
+	is_reported("line 1 of the psk file is not IDENTITY:KEY");
 	write_file("crl", "-----BEGIN X509 CRL-----\n", 25, 0600);
-	is_told("gw.conf:6: crl ");
+	is_reported("gw.conf:6: crl ");
 	write_file("crl", "", 0, 0600);
-	is_told("it is empty: give PEM: revocation lists");
+	is_reported("it is empty: give PEM: revocation lists");
 	put("ca", "psk.txt");
-	is_told("gw.conf:5: ca ");
+	is_reported("gw.conf:5: ca ");
 	/* All of them at once. */
 	unlink(path_of("cert"));
 	unlink(path_of("psk"));
-	is_told("gw.conf:9: psk_file ");
+	is_reported("gw.conf:9: psk_file ");
 	configure("a.*.example");
-	is_told("gw.conf:7: names: \"a.*.example\" matches nothing: a wildcard stands for the "
-		"whole");
+	is_reported("gw.conf:7: names: \"a.*.example\" matches nothing: a wildcard stands for the "
+		    "whole");
 	configure("*.example");
 	assert_int_equal(mem_live(), live);
 }
@@ -358,7 +359,7 @@ static bool warns(struct auth *auth, nsec_t now, int64_t wall)
 	return said[0] != '\0';
 }
 
-static void expiry_is_told_once_a_day(void **state)
+static void expiry_is_reported_once_a_day(void **state)
 {
 	const int64_t near = end_of_all - 30 * DAY_S;
 	const nsec_t day = DAY_S * NSEC_PER_SEC;
@@ -438,10 +439,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_side_has_its_own),
 		cmocka_unit_test(where_it_is_off_there_is_none),
-		cmocka_unit_test(what_cannot_be_used_is_told_with_its_place),
+		cmocka_unit_test(what_cannot_be_used_is_reported_with_its_place),
 		cmocka_unit_test(the_checker_looks_at_the_time),
 		cmocka_unit_test(what_is_new_is_used_and_else_the_old),
-		cmocka_unit_test(expiry_is_told_once_a_day),
+		cmocka_unit_test(expiry_is_reported_once_a_day),
 		cmocka_unit_test(one_authority_may_end_before_the_other),
 		cmocka_unit_test(every_allocation_may_fail),
 	};

@@ -90,7 +90,7 @@ static struct loop *loop_must(void)
 	return loop;
 }
 
-static void edge_is_told_once(void **state)
+static void edge_is_reported_once(void **state)
 {
 	struct loop *loop = loop_must();
 	struct probe p;
@@ -114,7 +114,7 @@ static void edge_is_told_once(void **state)
 	loop_free(loop);
 }
 
-static void level_is_told_until_read(void **state)
+static void level_is_reported_until_read(void **state)
 {
 	struct loop *loop = loop_must();
 	struct probe p;
@@ -372,8 +372,8 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(edge_is_told_once),
-		cmocka_unit_test(level_is_told_until_read),
+		cmocka_unit_test(edge_is_reported_once),
+		cmocka_unit_test(level_is_reported_until_read),
 		cmocka_unit_test(deleted_watch_is_not_called),
 		cmocka_unit_test(deadline_ends_the_wait),
 		cmocka_unit_test(wait_does_not_spin),

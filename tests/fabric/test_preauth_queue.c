@@ -74,7 +74,7 @@ static void check_first(struct model *m, struct preauth_queue *queue)
 
 static void members_go_in_the_order_of_the_model(void **state)
 {
-	struct rng rng = rng_seeded("lobby", 7);
+	struct rng rng = rng_seeded("preauth_queue", 7);
 	struct model m = {.count = 0};
 	struct preauth_queue queue;
 
@@ -209,5 +209,5 @@ int main(void)
 		cmocka_unit_test(hosts_are_remembered_as_long_as_may_be),
 	};
 
-	return cmocka_run_group_tests_name("lobby", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("preauth_queue", tests, NULL, NULL);
 }

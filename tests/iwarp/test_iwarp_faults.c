@@ -581,7 +581,7 @@ static void test_allocation_fails(void **state)
 }
 
 /* The answer to @octets, from a peer that goes on talking: whole, and no reset behind it. */
-static void is_told_why(const char *octets, size_t len, size_t answer_len)
+static void is_reported_why(const char *octets, size_t len, size_t answer_len)
 {
 	static const uint8_t more[3000];
 	uint8_t answer[100];
@@ -611,8 +611,8 @@ static void test_rejection_is_not_overtaken(void **state)
 	(void)state;
 	start();
 	pair.reject = 1;
-	is_told_why("MPA ID Req Frame\0\1\0\0", 20, 22);
-	is_told_why("MPA ID Req Frame\x80\1\0\0", 20, 20);
+	is_reported_why("MPA ID Req Frame\0\1\0\0", 20, 22);
+	is_reported_why("MPA ID Req Frame\x80\1\0\0", 20, 20);
 	sock_pair_fini(&pair);
 }
 

@@ -341,7 +341,7 @@ static void end_crowd(unsigned n)
 	end();
 }
 
-static void says_until_told(struct peer *p)
+static void says_until_reported(struct peer *p)
 {
 	say(p);
 	while (told(p) < p->sent)
@@ -352,10 +352,10 @@ static void says_until_told(struct peer *p)
 static void session_limits_has_its_turn(void)
 {
 	for (unsigned i = 0; i < CROWD; i++)
-		says_until_told(&crowd[i]);
+		says_until_reported(&crowd[i]);
 	for (unsigned i = 0; i < CROWD; i++) {
 		read_of(&crowd[i]);
-		says_until_told(&crowd[i]);
+		says_until_reported(&crowd[i]);
 	}
 	for (unsigned i = 0; i < TURN; i++)
 		look();
@@ -374,7 +374,7 @@ static void a_connection_that_did_not_use_its_turn_comes_last(void **state)
 	for (unsigned i = 0; i < CROWD; i++)
 		say(&crowd[i]);
 	look();
-	says_until_told(&modest);
+	says_until_reported(&modest);
 	assert_false(modest.conn->read_turn_unused);
 	read_of(&modest);
 	say(&modest);
@@ -391,7 +391,7 @@ static void octets_received_in_a_turn_count_as_use(void **state)
 {
 	(void)state;
 	start_crowd(0);
-	says_until_told(&modest);
+	says_until_reported(&modest);
 	read_of(&modest);
 	for (unsigned i = 0; i <= TURN; i++) {
 		say_octets(&modest, LEN);
@@ -454,11 +454,11 @@ static void a_connection_that_answers_rarely_is_not_first_for_ever(void **state)
 	(void)state;
 	start_crowd(DRIPS);
 	for (unsigned i = 0; i < DRIPS; i++) {
-		says_until_told(&crowd[i]);
+		says_until_reported(&crowd[i]);
 		for (unsigned n = 0; n < OUT; n++)
 			read_of(&crowd[i]);
 	}
-	says_until_told(&modest);
+	says_until_reported(&modest);
 	pair.logged = 0;
 	for (unsigned i = 0; i < DRIPS; i++)
 		say(&crowd[i]);

@@ -101,7 +101,7 @@ static void hear(const char *line)
 		snprintf(said, sizeof(said), "%s", line);
 }
 
-static void is_told(const char *octets, size_t len, const char *words)
+static void is_reported(const char *octets, size_t len, const char *words)
 {
 	uint64_t before = failures();
 	int fd = connect_from("127.0.0.3");
@@ -126,15 +126,16 @@ static void a_peer_that_speaks_another_protocol_is_logged(void **state)
 	(void)state;
 	log_set_level(LOG_LEVEL_INFO);
 	log_set_sink(hear);
-	is_told(SAYS("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"), "why=\"peer speaks TLS");
-	is_told(SAYS("GET / HTTP/1.1\r\nHost: x\r\n"), "why=\"peer speaks HTTP");
-	is_told(SAYS("\x80\0\0\x28\1\2\3\4\0\0\0\0\0\0\0\2\0\1\x86\xa3\0\0\0\4"),
-		"why=\"peer speaks RPC over TCP");
-	is_told(SAYS("SSH-2.0-x\r\n"), "why=\"peer speaks SSH");
-	is_told(SAYS("\r\n\"\x01"), "why=\"peer speaks something else than MPA\" first=0d0a2201");
+	is_reported(SAYS("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"), "why=\"peer speaks TLS");
+	is_reported(SAYS("GET / HTTP/1.1\r\nHost: x\r\n"), "why=\"peer speaks HTTP");
+	is_reported(SAYS("\x80\0\0\x28\1\2\3\4\0\0\0\0\0\0\0\2\0\1\x86\xa3\0\0\0\4"),
+		    "why=\"peer speaks RPC over TCP");
+	is_reported(SAYS("SSH-2.0-x\r\n"), "why=\"peer speaks SSH");
+	is_reported(SAYS("\r\n\"\x01"),
+		    "why=\"peer speaks something else than MPA\" first=0d0a2201");
 	assert_non_null(strstr(said, " peer=127.0.0.3:"));
-	is_told(SAYS("MPA ID Re"), NULL);
-	is_told(SAYS(""), NULL);
+	is_reported(SAYS("MPA ID Re"), NULL);
+	is_reported(SAYS(""), NULL);
 	log_set_sink(NULL);
 }
 
@@ -162,7 +163,7 @@ static void answers(const char *octets, size_t len, const char *why)
 	close(listener);
 }
 
-static void a_server_that_speaks_something_else_is_told_of(void **state)
+static void a_server_that_speaks_something_else_is_reported(void **state)
 {
 	(void)state;
 	answers(SAYS("\x15\x03\x01\0\2\2\x32"), "peer speaks TLS, not MPA");
@@ -172,7 +173,7 @@ static void a_server_that_speaks_something_else_is_told_of(void **state)
 }
 
 /* The memory of connections in set-up is counted separately, and reported until they are gone. */
-static void their_memory_is_told(void **state)
+static void their_memory_is_reported(void **state)
 {
 	size_t before = fabric_pooled(pair.f), each;
 
@@ -195,8 +196,8 @@ int main(void)
 		T(silent_connections_do_not_keep_out_one_that_speaks),
 		T(another_hosts_push_out_their_own),
 		T(a_peer_that_speaks_another_protocol_is_logged),
-		T(a_server_that_speaks_something_else_is_told_of),
-		T(their_memory_is_told),
+		T(a_server_that_speaks_something_else_is_reported),
+		T(their_memory_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

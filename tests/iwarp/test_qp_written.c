@@ -251,7 +251,7 @@ static void nothing_more(void)
 
 /* Placed octets count when their CRC is verified, and when they were reported. Octets that follow
  * directly belong to the same piece. */
-static void told_once_it_counts(void **state)
+static void reported_once_it_counts(void **state)
 {
 	(void)state;
 	expose_stream(REGION);
@@ -276,7 +276,7 @@ static void told_once_it_counts(void **state)
 }
 
 /* Octets with a wrong CRC are never reported. */
-static void never_told(void **state)
+static void never_reported(void **state)
 {
 	(void)state;
 	expose_stream(REGION);
@@ -343,7 +343,7 @@ static void withdrawn_while_full(void **state)
 
 /* Queued reports of a withdrawn exposure are removed, wherever they are, and their places are
  * free. */
-static void told_of_nothing_withdrawn(void **state)
+static void reports_nothing_withdrawn(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
@@ -374,7 +374,7 @@ static void told_of_nothing_withdrawn(void **state)
 }
 
 /* A turn ends inside of each segment, and nobody gives anything back. */
-static void told_in_the_middle_of_each(void **state)
+static void reported_in_the_middle_of_each(void **state)
 {
 	struct fabric_event ev;
 	unsigned told = 0;
@@ -400,9 +400,9 @@ int main(void)
 		T(invalidated_in_one_flush),	T(written_behind_the_message),
 		T(withdrawn_before_the_crc),	T(withdrawn_before_the_payload),
 		T(withdrawn_while_draining),	T(known_after_the_end),
-		T(told_once_it_counts),		T(never_told),
+		T(reported_once_it_counts),	T(never_reported),
 		T(full_until_it_is_given_back), T(withdrawn_while_full),
-		T(told_of_nothing_withdrawn),	T(told_in_the_middle_of_each),
+		T(reports_nothing_withdrawn),	T(reported_in_the_middle_of_each),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ def check(where, text, names, may_be_absent):
     return len(ASKED.findall(text))
 
 
-def groups_are_told(where, text, names):
+def groups_are_reported(where, text, names):
     """by (...): each label is the metric's own."""
     labels = {label for name in names.values() for label in name} | ALWAYS
     for group in re.findall(r'\bby \(([^)]*)\)', text):
@@ -52,14 +52,14 @@ def main():
         text = f.read()
     names.setdefault("-", dict.fromkeys(("what", "side", "way", "leg", "code")))
     n = check(rules, text, names, absent)
-    groups_are_told(rules, text, names)
+    groups_are_reported(rules, text, names)
     assert n >= 10
     with open(dashboard, encoding="utf-8") as f:
         panels = json.load(f)["panels"]
     asked = [target["expr"] for panel in panels for target in panel["targets"]]
     for expr in asked:
         assert check(dashboard, expr, names, absent) > 0, expr
-        groups_are_told(dashboard, expr, names)
+        groups_are_reported(dashboard, expr, names)
     assert len({panel["id"] for panel in panels}) == len(panels)
     print("%d in rules, %d expressions of the dashboard" % (n, len(asked)))
 

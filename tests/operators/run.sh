@@ -55,7 +55,7 @@ load() {
 }
 status_has() { python3 "$HERE/client.py" ask "$CTL" '{"do":"status"}' 2>/dev/null | grep -q "$1"; }
 calls_in_flight() { python3 "$HERE/client.py" ask "$CTL" '{"do":"sessions"}' 2>/dev/null | grep -q '"in_flight": [1-9]'; }
-counters_told() { [ "$(grep -c event=worker.counters "$LOG")" -ge "$1" ]; }
+counters_reported() { [ "$(grep -c event=worker.counters "$LOG")" -ge "$1" ]; }
 
 # --- the cases ---------------------------------------------------------------
 
@@ -76,7 +76,7 @@ END
     wait_for 20 status_has '"sessions": 0' || fail "sessions stay"
     before=$(grep -c event=worker.counters "$LOG")
     kill -USR1 "$PID"
-    wait_for 20 counters_told $((before + 2)) || fail "no answer to SIGUSR1"
+    wait_for 20 counters_reported $((before + 2)) || fail "no answer to SIGUSR1"
     client agree "$BIN/rpcrdma-gwctl" "$CTL" "$URL" "$LOG" "$DIR/perf.json" 65536 0
     cat "$DIR/out"
     stop
@@ -768,7 +768,7 @@ case_takeover_signals() {
     kill -CONT "$old"
     wait_for 20 grep -q event=ready "$LOG" || fail "it does not start"
     wait_for 20 grep -q 'event=reload routes=2 added=0' "$LOG" || fail "SIGHUP is lost"
-    wait_for 20 counters_told 2 || fail "SIGUSR1 is lost"
+    wait_for 20 counters_reported 2 || fail "SIGUSR1 is lost"
     wait "$old" || fail "the old one ended with $?"
     routes one 20049 '' two 20051 '' three 20053 ''
     client reload_meanwhile "$CTL" "$PID"

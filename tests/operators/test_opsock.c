@@ -219,7 +219,7 @@ static void one_request_may_be_all(void **state)
 	tear_down();
 }
 
-static void too_long_is_told(void **state)
+static void too_long_is_reported(void **state)
 {
 	char text[3 * REQUEST];
 	int fd;
@@ -613,7 +613,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_are_answered),
 		cmocka_unit_test(one_request_may_be_all),
-		cmocka_unit_test(too_long_is_told),
+		cmocka_unit_test(too_long_is_reported),
 		cmocka_unit_test(a_rest_is_no_request),
 		cmocka_unit_test(the_last_answer_is_whole),
 		cmocka_unit_test(a_slow_visitor_leaves),

@@ -98,7 +98,7 @@ static void rates_are_since_the_sample_before(void **state)
 }
 
 /* A route has two servers, and one of them is down. */
-static void servers_that_are_up_are_told(void **state)
+static void servers_that_are_up_are_reported(void **state)
 {
 	struct json_object *o = json_tokener_parse(
 		"{\"name\":\"one\",\"upstreams\":{\"servers_up\":1,\"servers_down\":1}}");
@@ -117,7 +117,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(rates_are_since_the_sample_before, forget_text),
-		cmocka_unit_test_teardown(servers_that_are_up_are_told, forget_text),
+		cmocka_unit_test_teardown(servers_that_are_up_are_reported, forget_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

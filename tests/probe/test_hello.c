@@ -85,7 +85,7 @@ static const struct row {
 	 "a signature algorithm of RFC 8446 section 9.1 is not offered"},
 };
 
-static void what_is_wrong_is_told(void **state)
+static void what_is_wrong_is_reported(void **state)
 {
 	uint8_t record[HELLO_MOST];
 
@@ -117,7 +117,7 @@ static void grow(uint8_t *number)
 	number[1] = (uint8_t)value;
 }
 
-static void another_version_beside_is_told(void **state)
+static void another_version_beside_is_reported(void **state)
 {
 	uint8_t record[HELLO_MOST];
 	size_t len = hello_by("client", record);
@@ -147,7 +147,7 @@ static void another_version_beside_is_told(void **state)
 
 /* Nothing is read beyond the message's end (the sanitizers check that), and a cut message is
  * reported. */
-static void what_cannot_be_read_is_told(void **state)
+static void what_cannot_be_read_is_reported(void **state)
 {
 	uint8_t record[HELLO_MOST], copy[HELLO_MOST];
 	size_t len = hello_by("client", record);
@@ -170,9 +170,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hellos_of_this_tree_are_sound),
-		cmocka_unit_test(what_is_wrong_is_told),
-		cmocka_unit_test(another_version_beside_is_told),
-		cmocka_unit_test(what_cannot_be_read_is_told),
+		cmocka_unit_test(what_is_wrong_is_reported),
+		cmocka_unit_test(another_version_beside_is_reported),
+		cmocka_unit_test(what_cannot_be_read_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

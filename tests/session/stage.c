@@ -33,7 +33,7 @@ unsigned stage_lines(const char *event)
 	return n;
 }
 
-bool stage_told(const char *words)
+bool stage_reported(const char *words)
 {
 	for (unsigned i = 0; i < nlines; i++)
 		if (strstr(lines[i], words))

@@ -41,7 +41,7 @@ void stage_end(void);
 /** stage_lines - number of log lines with @event since the stage was set up. */
 unsigned stage_lines(const char *event);
 
-/** stage_told - whether a log line has these @words. */
-bool stage_told(const char *words);
+/** stage_reported - whether a log line has these @words. */
+bool stage_reported(const char *words);
 
 #endif

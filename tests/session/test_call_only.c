@@ -73,7 +73,7 @@ static void calls(const struct peer_spec *spec, unsigned n, uint32_t rest)
 }
 
 /* ... that are not answered, and one behind them that would be. */
-static void jam(const struct peer_spec *spec, unsigned n, uint32_t rest)
+static void fill_queue(const struct peer_spec *spec, unsigned n, uint32_t rest)
 {
 	responder->holds = true;
 	calls(spec, n, rest);
@@ -86,7 +86,7 @@ static void jam(const struct peer_spec *spec, unsigned n, uint32_t rest)
 /* A peer answers the even ones inline. */
 static void call_only(unsigned n)
 {
-	jam(&plain, n, 0);
+	fill_queue(&plain, n, 0);
 }
 
 /* Toward version 2 all places are taken, toward version 1 all credits, too, and these for good. */
@@ -169,7 +169,7 @@ static void data_by_send_are_as_chunks(void **state)
 		s.gw_bulk = s.client_bulk = 65536;
 		s.client_places = s.client_asks = true;
 		begin_as(&s, false);
-		jam(&specs[i], CREDITS, 1); /* a direction by Send alone */
+		fill_queue(&specs[i], CREDITS, 1); /* a direction by Send alone */
 		assert_int_equal(caller->placed_out, i == 0 ? CREDITS : 0);
 		assert_int_equal(caller->asked, i == 0 ? 0 : CREDITS);
 		world_run(&w, 1000 * NSEC_PER_SEC);

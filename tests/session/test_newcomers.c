@@ -406,7 +406,7 @@ static void count_legs(const char *line)
 }
 
 /* The answer to SIGUSR1 continues where it was, whatever sessions end in between. */
-static void legs_are_told_a_few_at_a_time(void **state)
+static void legs_are_notified_a_few_at_a_time(void **state)
 {
 	struct setup s = session_limits_setup(50);
 
@@ -451,7 +451,7 @@ int main(void)
 		cmocka_unit_test(so_many_set_ups_a_second),
 		cmocka_unit_test(memory_is_room_as_well),
 		cmocka_unit_test(a_session_that_does_not_fit_displaces_none),
-		cmocka_unit_test(legs_are_told_a_few_at_a_time),
+		cmocka_unit_test(legs_are_notified_a_few_at_a_time),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);

@@ -573,7 +573,8 @@ static void a_client_that_takes_nothing(void **state)
 		assert_true(leg_sink_is_blocked(&inside_session(stage.proxy, 1)->server));
 		assert_int_equal(proxy_sessions(stage.proxy), 2);
 		stage_run(20);
-		assert_true(stage_told("the peer does not take Sends and Writes, or too slowly"));
+		assert_true(
+			stage_reported("the peer does not take Sends and Writes, or too slowly"));
 		assert_true(stage.raw.closed);
 		assert_int_equal(proxy_sessions(stage.proxy), 1);
 		assert_int_equal(count()->peer_faults, 1);

@@ -83,7 +83,7 @@ static void a_shortage_is_waited_out(void **state)
 
 /* No call waits for ever: calls that need none of it continue, the others fail with a report, and
  * everything comes back. */
-static void one_that_does_not_end_is_told(void **state)
+static void one_that_does_not_end_is_reported(void **state)
 {
 	uint64_t errors = 0;
 
@@ -108,7 +108,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_shortage_is_waited_out),
-		cmocka_unit_test(one_that_does_not_end_is_told),
+		cmocka_unit_test(one_that_does_not_end_is_reported),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);

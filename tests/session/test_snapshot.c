@@ -398,7 +398,7 @@ static void draining_waits_for_both_directions(void **state)
 }
 
 /* The responder's time is reported separately from the gateway's, in the right bucket. */
-static void latency_is_told_by_step(void **state)
+static void latency_is_reported_by_step(void **state)
 {
 	const struct latency *l;
 	const struct proxy_counters *c;
@@ -520,7 +520,7 @@ int main(void)
 		cmocka_unit_test(a_killed_session_ends_at_once),
 		cmocka_unit_test(killed_while_it_connects),
 		cmocka_unit_test(draining_waits_for_both_directions),
-		cmocka_unit_test(latency_is_told_by_step),
+		cmocka_unit_test(latency_is_reported_by_step),
 		cmocka_unit_test(latency_buckets),
 		cmocka_unit_test(memory_adds_up),
 		cmocka_unit_test(reasons_add_up),

@@ -437,7 +437,7 @@ static void expect_v1_works(uint32_t xid)
 	assert_int_equal(raw_last(&w.raw, 3), 0);
 }
 
-static void a_client_is_told_which_versions_are_spoken(void **state)
+static void a_client_gets_the_versions_that_are_spoken(void **state)
 {
 	(void)state;
 	begin_client(LEG_V1);
@@ -604,7 +604,7 @@ int main(void)
 		cmocka_unit_test(a_server_that_is_silent_is_waited_for_in_vain),
 		cmocka_unit_test(a_server_that_refuses_is_no_server),
 		cmocka_unit_test(all_workers_count_together),
-		cmocka_unit_test(a_client_is_told_which_versions_are_spoken),
+		cmocka_unit_test(a_client_gets_the_versions_that_are_spoken),
 		cmocka_unit_test(a_client_of_no_version_here_ends_by_version),
 		cmocka_unit_test(a_client_keeps_the_version_it_began_with),
 		cmocka_unit_test(messages_before_the_version_is_known_count),

@@ -256,7 +256,7 @@ static void a_flush_behind_the_reply_makes_nothing_forgotten(void **state)
 		}
 }
 
-static void tell_of_reply_chunk(uint32_t xid)
+static void report_of_reply_chunk(uint32_t xid)
 {
 	prepare(xid);
 	assert_true(play.reply.length >= play.told);
@@ -292,7 +292,7 @@ static void a_reply_is_never_shortened_in_silence(void **state)
 			spec.nwrites = 1;
 			spec.write_caps[0] = spec.writes[0] = rows[row].write;
 		}
-		begin(1 + i % 2, rows[row].vers, tell_of_reply_chunk);
+		begin(1 + i % 2, rows[row].vers, report_of_reply_chunk);
 		play.writes = WROTE;
 		play.told = rows[row].told;
 		peer_call(client(), &spec);
@@ -320,7 +320,7 @@ static void ask(uint32_t cap, const uint32_t *words, unsigned nwords)
 static void fill_reply_chunk(uint32_t xid)
 {
 	play.writes = play.told = play.reply.length;
-	tell_of_reply_chunk(xid);
+	report_of_reply_chunk(xid);
 }
 
 /* The server is offered the client's own Reply chunk, to the octet, and a reply that fills it is
@@ -383,7 +383,7 @@ static void a_reply_cut_to_the_gateway_s_chunk_is_an_error(void **state)
 	assert_int_equal(play.reply.length, MIB);
 	assert_int_equal(client()->done, 1);
 	assert_int_equal(client()->errors, 1);
-	play.answer = tell_of_reply_chunk;
+	play.answer = report_of_reply_chunk;
 	play.writes = play.told = MIB - 4;
 	ask(0, words, sizeof(words) / 4);
 	assert_int_equal(client()->done, 2);
@@ -404,7 +404,7 @@ static void send_long_path(uint32_t xid)
 
 	play.told = play.writes = length < play.reply.length ? length : play.reply.length;
 	if (play.told == length || cuts)
-		tell_of_reply_chunk(xid);
+		report_of_reply_chunk(xid);
 	else
 		raw_words(&stage.raw, xid, 1, 20, ERROR_TYPE, CHUNK_CODE);
 }
@@ -440,7 +440,7 @@ static void data_that_are_refused_are_no_long_reply(void **state)
 	stage_run(1);
 	assert_int_equal(client()->errors, 1);
 	assert_true(client()->open);
-	play.answer = tell_of_reply_chunk;
+	play.answer = report_of_reply_chunk;
 	play.writes = play.told = 1000;
 	read_link();
 	assert_in_range(play.reply.length, 4096, 5000);
@@ -489,7 +489,7 @@ static void a_reply_longer_than_expected_is_asked_for_again(void **state)
 
 /* Version 3's locks are told apart by client address. If clients share an address, this is logged
  * once. */
-static void shared_addresses_are_told_of(void **state)
+static void shared_addresses_are_reported(void **state)
 {
 	static const struct proxy_source one = {.addresses = {.bits = 32, .octets = {10, 9, 8, 7}}},
 					 own = {.clients = {.bits = 0}};
@@ -701,7 +701,7 @@ static void the_pad_that_ends_a_reply_is_not_needed(void **state)
 static void make_up_reply_chunk(uint32_t xid)
 {
 	if (play.reply.length) {
-		tell_of_reply_chunk(xid);
+		report_of_reply_chunk(xid);
 		play.calls--; /* as the test said */
 		return;
 	}
@@ -740,7 +740,7 @@ static void a_reply_chunk_that_was_not_offered_is_none(void **state)
 			assert_int_equal(client()->done, 2);
 			stage_is_over(true);
 			/* Not for what that memory holds: it was not even looked at. */
-			assert_true(stage_told("beyond what was offered"));
+			assert_true(stage_reported("beyond what was offered"));
 		} else {
 			stage_goes_on();
 		}
@@ -786,7 +786,7 @@ int main(void)
 		cmocka_unit_test(a_reply_cut_to_the_gateway_s_chunk_is_an_error),
 		cmocka_unit_test(a_reply_longer_than_expected_is_asked_for_again),
 		cmocka_unit_test(data_that_are_refused_are_no_long_reply),
-		cmocka_unit_test(shared_addresses_are_told_of),
+		cmocka_unit_test(shared_addresses_are_reported),
 		cmocka_unit_test(a_server_without_another_answer_is_believed),
 		cmocka_unit_test(a_server_that_ignores_write_chunks_gets_no_reply_chunk_beside),
 		cmocka_unit_test(the_pad_that_ends_a_reply_is_not_needed),

@@ -117,7 +117,7 @@ static void a_call_with_its_data(void **state)
 	assert_int_equal(received.body[0].len, 8);
 }
 
-static void what_is_wrong_is_told(void **state)
+static void what_is_wrong_is_reported(void **state)
 {
 	static const struct {
 		uint32_t length, number, offset, behind, fault[4];
@@ -450,7 +450,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_call_with_its_data),
-		cmocka_unit_test(what_is_wrong_is_told),
+		cmocka_unit_test(what_is_wrong_is_reported),
 		cmocka_unit_test(what_is_malformed),
 		cmocka_unit_test(what_is_not_spoken),
 		cmocka_unit_test(a_call_that_is_refused),

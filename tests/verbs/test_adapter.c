@@ -47,7 +47,7 @@ static void windows_are_used(void **state)
 	assert_int_equal(adapter.windows, 0);
 }
 
-static void a_device_not_in_use_is_told_no_memory(void **state)
+static void a_device_not_in_use_gets_no_memory(void **state)
 {
 	(void)state;
 	adapter.is_full = true;
@@ -134,7 +134,7 @@ static void inline_is_all_or_none(void **state)
 }
 
 /* Whichever worker reads the event. */
-static void the_last_receive_is_told_to_its_worker(void **state)
+static void the_last_receive_is_reported_to_its_worker(void **state)
 {
 	struct fabric_conn_params p = params();
 	struct verbs_dev other = {.context = &adapter.context};
@@ -365,12 +365,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		adapter_test(windows_are_tried),
 		adapter_test(windows_are_used),
-		adapter_test(a_device_not_in_use_is_told_no_memory),
+		adapter_test(a_device_not_in_use_gets_no_memory),
 		adapter_test(a_registration_may_be_invalidated),
 		adapter_test(refused_invalidates_are_sent_without),
 		adapter_test(invalidates_are_sent),
 		adapter_test(inline_is_all_or_none),
-		adapter_test(the_last_receive_is_told_to_its_worker),
+		adapter_test(the_last_receive_is_reported_to_its_worker),
 		adapter_test(what_was_sent_tells_why),
 		adapter_test(a_queue_that_cannot_be_read_is_given_up),
 		adapter_test(a_queue_that_failed_is_noticed),

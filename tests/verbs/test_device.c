@@ -31,7 +31,7 @@ static void read_depth_is_agreed(void **state)
 }
 
 /* Each end says how often the other is to try again when it has no Receive. */
-static void retries_are_told(void **state)
+static void retries_are_reported(void **state)
 {
 	struct world *w = *state;
 	struct fabric_conn_params a = world_params(), b = world_params();
@@ -171,7 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		device_test(read_depth_is_agreed),
-		device_test(retries_are_told),
+		device_test(retries_are_reported),
 		device_test(defaults_are_those_of_linux),
 		device_test(a_flush_is_a_call),
 		device_test(a_cut_gives_all_back),

@@ -27,7 +27,7 @@ static void peers_try_for_ever(void **state)
 }
 
 /* 64 stand ready, and one peer may send 400: the device says so, and there are more then. */
-static void a_burst_is_told(void **state)
+static void a_burst_is_reported(void **state)
 {
 	struct world *w = *state;
 	struct fabric_conn_params p = world_params();
@@ -60,7 +60,7 @@ static void quiet_times_lower_it(void **state)
 	const struct verbs_counters *counters = verbs_counters(b->fabric);
 	uint64_t most, sent = 64;
 
-	a_burst_is_told(state);
+	a_burst_is_reported(state);
 	most = counters->receives_posted;
 	for (int i = 0; i < 400 && counters->receives_posted > most / 2; i++) {
 		uint64_t end = poll_loop_now() + NSEC_PER_SEC / 10;
@@ -205,7 +205,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		shared_test(peers_try_for_ever),
-		shared_test(a_burst_is_told),
+		shared_test(a_burst_is_reported),
 		shared_test(quiet_times_lower_it),
 		shared_test(a_peer_that_overruns_ends_alone),
 		shared_test(a_breach_is_noticed),

@@ -197,7 +197,7 @@ struct told {
 	uint32_t value, least;
 };
 
-static enum verdict check_told(struct run *r, const struct rtr_msg *m, const struct told *t)
+static enum verdict check_report(struct run *r, const struct rtr_msg *m, const struct told *t)
 {
 	bool has_values = t->code != RTR_BAD_CONT;
 
@@ -215,7 +215,7 @@ static enum verdict check_told(struct run *r, const struct rtr_msg *m, const str
 	return PASS;
 }
 
-static enum verdict expect_told(struct run *r, const struct told *t)
+static enum verdict expect_report(struct run *r, const struct told *t)
 {
 	struct wire_msg m;
 	struct view none;
@@ -232,7 +232,7 @@ static enum verdict expect_told(struct run *r, const struct told *t)
 		return failed(r, "a Report Error with the XID 0x%08x", xdr_peek_u32(m.octets.data));
 	if (is_early(r) && direction != (t->of_reply ? CALL : REPLY))
 		return failed(r, "a report of direction %u", direction);
-	return check_told(r, &report, t);
+	return check_report(r, &report, t);
 }
 
 /* --- whether the extension is spoken --- */
@@ -291,7 +291,7 @@ static enum verdict group_up(struct run *r, uint32_t *xid)
 	*xid = r->xid;
 	if (v || !is_early(r) || msg_peek(r, QUIET_MS) == ERR_TIMEOUT)
 		return v;
-	v = expect_told(
+	v = expect_report(
 		r, &(struct told){.xid = *xid, .code = RTR_BAD_NUMBER, .value = 2, .least = 1});
 	return v ?: skipped(r, "requests have one transmission");
 }
@@ -373,7 +373,7 @@ static enum verdict group_empty(struct run *r)
 /* Expect the report; nothing else arrives, and the connection continues. */
 static enum verdict broken(struct run *r, const struct told *t)
 {
-	return expect_told(r, t) ?: expect_quiet(r) ?: fence(r);
+	return expect_report(r, t) ?: expect_quiet(r) ?: fence(r);
 }
 
 static enum verdict too_many(struct run *r)
@@ -415,7 +415,7 @@ static enum verdict other_number(struct run *r)
 	uint32_t xid;
 	enum verdict v = group_up(r, &xid) ?: go_on(r, xid, 2, type_of(r, RTR_REQUEST), CALL, 0);
 
-	return v ?: expect_told(r, &(struct told){.xid = xid, .number = 2, .lead = xid, .code = RTR_BAD_NUMBER, .value = 2, .least = 1})
+	return v ?: expect_report(r, &(struct told){.xid = xid, .number = 2, .lead = xid, .code = RTR_BAD_NUMBER, .value = 2, .least = 1})
 	       ?: go_on_right(r, xid) ?: expect_quiet(r) ?: fence(r);
 }
 
