@@ -40,7 +40,7 @@ struct upstreams {
 	struct resolver *resolver;
 	struct names names;
 	struct round *rounds; /* indexed by slot */
-	unsigned notified;    /* number of the last change of which workers were told */
+	unsigned notified;    /* number of the last change about which workers were notified */
 	atomic_bool rung;
 };
 

@@ -75,7 +75,7 @@ bool task_post_jobs(struct task *t)
 				if (err != ERR_AGAIN || conn->ops == 0)
 					leg_close(&conn->leg, err, "cannot post to the fabric");
 				else
-					list_add_tail(&conn->starved, &t->queue);
+					list_add_tail(&conn->op_waiters, &t->queue);
 				return false;
 			}
 			conn->ops++;

@@ -29,7 +29,7 @@ static struct server_conn *conn_new(struct perf_server *s)
 	list_init(&conn->setup);
 	list_init(&conn->tasks);
 	list_init(&conn->queued);
-	list_init(&conn->starved);
+	list_init(&conn->op_waiters);
 	conn->task_limit = s->cfg->leg.credits;
 	conn->op_limit = s->cfg->leg.credits * OPS_PER_CREDIT;
 	leg_init(&conn->leg, RPC_ACCEPTOR);

@@ -27,9 +27,9 @@ struct server_conn {
 	struct perf_server *server;
 	struct list link, dirty, setup;
 	struct leg leg;
-	struct list tasks;   /* all tasks of this connection */
-	struct list queued;  /* tasks that have not begun, because .task_limit are running */
-	struct list starved; /* tasks with operations to post, while .op_limit are posted */
+	struct list tasks;	/* all tasks of this connection */
+	struct list queued;	/* tasks that have not begun, because .task_limit are running */
+	struct list op_waiters; /* tasks with operations to post, while .op_limit are posted */
 	uint32_t running, task_limit;
 	uint32_t ops, op_limit; /* fabric operations posted */
 };
@@ -57,7 +57,7 @@ enum task_state {
 };
 
 struct task {
-	struct list link, queue; /* .link: conn->tasks; .queue: conn->queued or conn->starved */
+	struct list link, queue; /* .link: conn->tasks; .queue: conn->queued or conn->op_waiters */
 	struct server_conn *conn;
 	enum task_state state;
 	struct leg_held held;

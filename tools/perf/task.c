@@ -242,13 +242,13 @@ static void feed_starved(struct server_conn *conn)
 {
 	struct list *item;
 
-	while (conn->ops < conn->op_limit && (item = list_pop(&conn->starved))) {
+	while (conn->ops < conn->op_limit && (item = list_pop(&conn->op_waiters))) {
 		struct task *t = container_of(item, struct task, queue);
 
 		advance(t);
-		/* The task is still starved and at the tail again, so no other task can post
+		/* The task still waits for operations and is at the tail again, so no other task can post
 		 * now. */
-		if (!list_is_empty(&conn->starved) && conn->starved.prev == item)
+		if (!list_is_empty(&conn->op_waiters) && conn->op_waiters.prev == item)
 			return;
 	}
 }
