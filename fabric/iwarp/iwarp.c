@@ -445,14 +445,14 @@ static size_t op_pooled(const struct fabric *f)
  *         since. Octets in the socket do not count, because the peer has not taken them: a slow
  *         peer may take many of them before more are asked for.
  */
-static bool idles_on_memory(struct iwarp_conn *c)
+static bool is_idle_with_memory(struct iwarp_conn *c)
 {
 	uint64_t moved = c->qp.rx.octets + c->qp.tx.taken - sock_backlog(c->fd);
-	bool idles = c->shed_look == c->iw->sheds - 1 && moved - c->shed_moved < SHED_LEAST;
+	bool is_idle = c->shed_look == c->iw->sheds - 1 && moved - c->shed_moved < SHED_LEAST;
 
 	c->shed_look = c->iw->sheds;
 	c->shed_moved = moved;
-	return idles;
+	return is_idle;
 }
 
 /*
@@ -473,7 +473,7 @@ static void op_shed(struct fabric *f, size_t octets)
 		struct iwarp_conn *c = container_of(item, struct iwarp_conn, all);
 		size_t holds = c->state == IWARP_OPEN ? qp_holds(&c->qp) : 0;
 
-		if (!holds || !idles_on_memory(c) ||
+		if (!holds || !is_idle_with_memory(c) ||
 		    (qp_is_starved(&c->qp) && c->base.recvs_held <= FABRIC_RECV_PER_CONN_DIV) ||
 		    !octets)
 			continue;
