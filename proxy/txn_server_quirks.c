@@ -144,6 +144,7 @@ int txn_check_reported(struct txn *t, struct rpc_error *e)
 {
 	struct nfs_chunk chunks[RPC_MAX_CHUNKS];
 	int inline_data;
+	bool changed;
 
 	if (!t->to_filer)
 		return 0;
@@ -159,7 +160,12 @@ int txn_check_reported(struct txn *t, struct rpc_error *e)
 	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
 	for (unsigned i = 0; i < t->in.nwrites; i++)
 		chunks[i] = (struct nfs_chunk){t->writes[i].cap, t->writes[i].len};
-	inline_data = nfs_result_check(t->nfs_reads, t->reply_body, chunks, t->in.nwrites);
+	inline_data =
+		nfs_result_check(t->nfs_reads, t->reply_body, chunks, t->in.nwrites, &changed);
+	if (changed) {
+		fabric_sums_end(t->reply.sums);
+		fabric_sums_end(leg_summed(&t->reply_held, t->reply_body.data).sums);
+	}
 	if (inline_data < 0)
 		return ERR_XDR;
 	if (inline_data && t->unlisted)

@@ -157,13 +157,19 @@ uint32_t sums_fit(const struct sums *s, uint32_t at, uint32_t len)
 	return end > at ? end - at : len;
 }
 
-/* Record @p before the @i-th point, if there is room and few points have to move. */
+/* Record @p before the @i-th point, if few points have to move. The oldest point makes room. */
 static void insert(struct sums *s, uint32_t i, struct sum_point p)
 {
 	uint32_t end = s->n + s->marks;
 
-	if (end == s->room || end - i > SUMS_MOVED)
+	if (end - i > SUMS_MOVED || (end == s->room && i < 2))
 		return;
+	if (end == s->room) {
+		s->first++;
+		s->n--;
+		end--;
+		i--;
+	}
 	for (uint32_t k = end; k > i; k--)
 		*point(s, k) = *point(s, k - 1);
 	*point(s, i) = p;

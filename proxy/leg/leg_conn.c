@@ -18,8 +18,8 @@ void leg_post_recv(struct leg *leg, struct leg_rbuf *rb)
 {
 	int err;
 
-	leg_drop_sums(rb);
 	if (leg->recvs) {
+		leg_drop_sums(rb);
 		recv_pool_put(leg->recvs, rb);
 		leg->posted++;
 		leg->stuck_recvs -= rb->look != leg->recvs->look;
@@ -28,8 +28,9 @@ void leg_post_recv(struct leg *leg, struct leg_rbuf *rb)
 			fabric_gave_back(leg->conn);
 		return;
 	}
-	if (leg->state == LEG_CLOSED || leg->closing)
+	if (leg->state == LEG_CLOSED || leg->closing) /* @rb may be freed already */
 		return;
+	leg_drop_sums(rb);
 	err = post(leg, rb);
 	if (err == 0)
 		leg->posted++;

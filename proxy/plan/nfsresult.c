@@ -17,6 +17,7 @@ struct walk {
 	struct nfs_chunk *chunks;
 	unsigned n, next; /* the Write chunk of the next data item */
 	bool has_data;	  /* an item that there was a chunk for stands in the stream */
+	bool changed;	  /* octets of the stream were changed */
 };
 
 bool nfs_returns_chunks(const struct rpchdr *hdr)
@@ -80,6 +81,7 @@ static void shorten(struct walk *w, bool has_count, uint32_t placed)
 	size_t octets = has_count ? 12 : 8;
 	struct xdr_out out;
 
+	w->changed = true;
 	xdr_out_init(&out, (uint8_t *)(uintptr_t)(w->x.pos - octets), octets);
 	if (has_count)
 		xdr_put_u32(&out, placed);
@@ -183,16 +185,19 @@ static int check_nfs4(struct walk *w)
 	return more < 0 ? more : w->x.failed ? ERR_XDR : 0;
 }
 
-int nfs_result_check(enum nfs_reads reads, struct view reply, struct nfs_chunk *chunks, unsigned n)
+int nfs_result_check(enum nfs_reads reads, struct view reply, struct nfs_chunk *chunks, unsigned n,
+		     bool *changed)
 {
 	struct walk w = {.chunks = chunks, .n = n};
 	int err;
 
+	*changed = false;
 	if (reads == NFS_READS_NONE)
 		return 0;
 	xdr_in_init(&w.x, reply);
 	if (!skip_header(&w.x))
 		return 0;
 	err = reads == NFS_READS_3 ? check_nfs3(&w) : check_nfs4(&w);
+	*changed = w.changed;
 	return err < 0 ? err : w.has_data;
 }

@@ -47,6 +47,7 @@ struct nfs_chunk {
  *         a short READ: the length is .placed, and the file does not end there
  * @chunks: if .placed is up to three octets too long, it is cut to the data; the rest is XDR's pad,
  *          or a habit of the server
+ * @changed: set to whether octets of @reply were changed
  *
  * A COMPOUND is followed as far as the results of its operations have known lengths, and for
  * NFS4_OPERATIONS at most. What lies behind is believed.
@@ -54,7 +55,7 @@ struct nfs_chunk {
  * Return: 0; 1 if data of a READ with a large enough Write chunk are in the payload stream; or
  * ERR_XDR: data were lost on the way, or are not those placed.
  */
-int nfs_result_check(enum nfs_reads reads, struct view reply, struct nfs_chunk *chunks,
-		     unsigned n) WARN_UNUSED;
+int nfs_result_check(enum nfs_reads reads, struct view reply, struct nfs_chunk *chunks, unsigned n,
+		     bool *changed) WARN_UNUSED;
 
 #endif

@@ -598,6 +598,54 @@ static void flips_are_noticed(void **state)
 	tear_down();
 }
 
+static size_t sums_in_use(void)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < SUMS_SIZES; i++)
+		n += store.sums[i].used;
+	return n;
+}
+
+static void say(uint32_t len, bool last)
+{
+	uint8_t fpdu[2048];
+	struct ddp_header h = {.last = last,
+			       .opcode = RDMAP_SEND,
+			       .queue = DDP_QUEUE_SEND,
+			       .msn = in.rx.send_msn,
+			       .offset = 0};
+	size_t n = make_fpdu(fpdu, &h, sent, len, true);
+
+	assert_int_equal(feed(&in, fpdu, n, 0), n);
+}
+
+/* A message has one set of sums, however many empty segments it begins with; and also if its connection ends. */
+static void empty_segments_take_no_sums(void **state)
+{
+	struct fabric_event ev;
+
+	(void)state;
+	set_up();
+	begin();
+	for (unsigned k = 0; k < 2; k++) {
+		assert_int_equal(qp_post_recv(&in, here, 2000, NULL), 0);
+		for (unsigned i = 0; i < 10; i++)
+			say(0, false);
+		assert_int_equal(sums_in_use(), 1);
+		if (k == 1)
+			break;
+		say(1200, true);
+		assert_int_equal(qp_next_event(&in, &ev), 1);
+		assert_non_null(ev.sums);
+		sums_give(container_of(ev.sums, struct sums, base));
+		assert_int_equal(sums_in_use(), 0);
+	}
+	end();
+	assert_int_equal(sums_in_use(), 0);
+	tear_down();
+}
+
 /* However many pieces of memory are in use, their sums take so much and no more. */
 static void memory_of_sums_is_bounded(void **state)
 {
@@ -622,6 +670,7 @@ int main(void)
 		cmocka_unit_test(lengths_are_shifted),
 		cmocka_unit_test(right_octets_arrive),
 		cmocka_unit_test(messages_go_on),
+		cmocka_unit_test(empty_segments_take_no_sums),
 		cmocka_unit_test(streams_go_on),
 		cmocka_unit_test(flips_are_noticed),
 	};

@@ -20,6 +20,7 @@
 #include "tests/poll_loop.h"
 #include "tests/session/inside.h"
 #include "tests/session/peer.h"
+#include "xdr/cursor.h"
 
 enum { MIB = 1 << 20, LONG_REPLY = 4096, WARM = 40, CALLS = 200, DEPTH = 8 };
 
@@ -466,6 +467,82 @@ static void honest_connections_stay(void **state)
 	}
 }
 
+enum { COMPOUND = 1400, READ_LEN = 8192 };
+
+/* The server's fabric; its reply becomes a COMPOUND of PUTFH, READ and a long GETATTR. */
+static struct {
+	struct fabric_ops ops;
+	const struct fabric_ops *real;
+	uint32_t left_out; /* octets by which the length of the Write chunk is less than READ's */
+} filer;
+
+static int send_compound(struct fabric_conn *c, const struct fabric_sge *sge, unsigned n,
+			 uint32_t inv_handle, void *cookie)
+{
+	enum { RPC_HEADER = 24, WORDS = 13 };
+	struct xdr_out x;
+
+	for (unsigned i = 0; i < n; i++) {
+		const uint32_t words[WORDS] = {0,
+					       0,
+					       3,
+					       22,
+					       0,
+					       25,
+					       0,
+					       1,
+					       READ_LEN + filer.left_out,
+					       9,
+					       0,
+					       0,
+					       COMPOUND - RPC_HEADER - 4 * WORDS};
+
+		if (sge[i].len != COMPOUND)
+			continue;
+		xdr_out_init(&x, (uint8_t *)(uintptr_t)sge[i].addr + RPC_HEADER, sizeof(words));
+		for (unsigned k = 0; k < WORDS; k++)
+			xdr_put_u32(&x, words[k]);
+	}
+	return filer.real->send(c, sge, n, inv_handle, cookie);
+}
+
+static bool has_answer(uint64_t n)
+{
+	return w.client.done >= n;
+}
+
+/* The gateway changes the lengths in the reply of a server that counts whole words. The reply then has a CRC of what it
+ * is now. */
+static void a_reply_that_was_changed_goes_on(void **state)
+{
+	static const uint32_t words[] = {0, 2, 100003, 4, 1, COMPOUND, 1, READ_LEN, 0, 0, 0, 0, 2};
+	static const struct peer_spec spec = {.body = 160,
+					      .reply = COMPOUND,
+					      .segs = 1,
+					      .nwrites = 1,
+					      .write_caps = {READ_LEN + 4},
+					      .writes = {READ_LEN},
+					      .words = words,
+					      .nwords = 13};
+
+	(void)state;
+	for (unsigned cv = LEG_V1; cv <= LEG_V2; cv *= 2)
+		for (filer.left_out = 0; filer.left_out <= 2; filer.left_out += 2) {
+			begin(cv, LEG_V1, 0);
+			filer.real = w.server.fabric->ops;
+			filer.ops = *filer.real;
+			filer.ops.send = send_compound;
+			w.server.fabric->ops = &filer.ops;
+			run_until(is_open, 0);
+			w.client.next_xid &= ~1u;
+			assert_true(peer_call(&w.client, &spec));
+			run_until(has_answer, 1);
+			assert_int_equal(iwarp_counters(w.client.fabric)->crc_errors, 0);
+			w.server.fabric->ops = filer.real;
+			end();
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -473,6 +550,7 @@ int main(void)
 		cmocka_unit_test(data_in_sends_are_not_copied),
 		cmocka_unit_test(flips_are_noticed),
 		cmocka_unit_test(honest_connections_stay),
+		cmocka_unit_test(a_reply_that_was_changed_goes_on),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
