@@ -8,8 +8,6 @@
 #include "proxy/internal.h"
 #include "proxy/txn_cut_through.h"
 
-enum { LEAST_SUMMED = 1025 /* octets of an item that has sums: shorter ones may be copied */ };
-
 static size_t need_of(uint64_t len, unsigned *exposures)
 {
 	if (len == 0)
@@ -60,7 +58,7 @@ static uint32_t write_period(const struct txn *t, const struct rpc_chunk *c)
 static void take_sums(struct txn_region *r, uint64_t memory, const struct leg *from,
 		      const struct leg *to, uint32_t period)
 {
-	if (memory >= LEAST_SUMMED)
+	if (memory >= TXN_LEAST_SUMMED)
 		r->sums = fabric_sums_take(from->conn, to->conn, (uint32_t)memory, period);
 }
 
@@ -90,13 +88,12 @@ static struct leg_summed summed_region(const struct txn_region *r)
 	return (struct leg_summed){r->sums, r->addr, r->len, r->sums_at};
 }
 
-void txn_name_sums(struct leg_tx *tx, const struct leg_held *held, struct view body,
+void txn_find_sums(struct leg_tx *tx, const struct leg_held *held, struct view body,
 		   const struct txn_region *whole, const struct txn_region *items, unsigned n)
 {
-	uint32_t most = LEAST_SUMMED - 1;
+	uint32_t most = TXN_LEAST_SUMMED - 1;
 
-	tx->summed[0].sums = tx->summed[1].sums = NULL;
-	if (body.len >= LEAST_SUMMED)
+	if (body.len >= TXN_LEAST_SUMMED)
 		tx->summed[0] = body.data == whole->addr ? summed_region(whole)
 							 : leg_summed(held, body.data);
 	for (unsigned i = 0; i < n; i++) {

@@ -6,6 +6,9 @@
 
 /** txn_memory - the memory regions of a transaction. */
 
+/* Octets of a message or an item that has sums: shorter ones may be copied. */
+enum { TXN_LEAST_SUMMED = 1025 };
+
 /** txn_need - octets of blocks, and number of exposures, that the regions of @t need. */
 size_t txn_need(const struct txn *t, unsigned *exposures);
 
@@ -17,8 +20,16 @@ struct txn_region txn_region_in(const struct leg_held *held, const uint8_t *octe
  * @held, @body: its payload stream, which lies in the Receive of @held or in @whole
  * @items: @n data items, which may travel in the Send
  */
-void txn_name_sums(struct leg_tx *tx, const struct leg_held *held, struct view body,
+void txn_find_sums(struct leg_tx *tx, const struct leg_held *held, struct view body,
 		   const struct txn_region *whole, const struct txn_region *items, unsigned n);
+static inline void txn_name_sums(struct leg_tx *tx, const struct leg_held *held, struct view body,
+				 const struct txn_region *whole, const struct txn_region *items,
+				 unsigned n)
+{
+	tx->summed[0].sums = tx->summed[1].sums = NULL;
+	if (n || body.len >= TXN_LEAST_SUMMED)
+		txn_find_sums(tx, held, body, whole, items, n);
+}
 
 /** txn_is_large - whether a region of @t needs a block above SESSION_LARGE. */
 bool txn_is_large(const struct txn *t);

@@ -181,16 +181,20 @@ static void report_placed(struct exposure *e, struct fabric_event *ev)
 }
 
 /* The user gets the sums of a message that came, not those of a Receive that is flushed. */
-static void tell_message(struct qp_recv *r, struct fabric_event *ev)
+static __attribute__((noinline)) void take_sums(struct qp_recv *r, struct fabric_event *ev)
 {
-	ev->invalidated = r->done.invalidated;
-	if (!r->sums)
-		return;
 	if (ev->status == 0)
 		ev->sums = &r->sums->base;
 	else
 		sums_give(r->sums);
 	r->sums = NULL;
+}
+
+static inline void take_message(struct qp_recv *r, struct fabric_event *ev)
+{
+	ev->invalidated = r->done.invalidated;
+	if (r->sums)
+		take_sums(r, ev);
 }
 
 int qp_next_event(struct qp *qp, struct fabric_event *ev)
@@ -206,7 +210,7 @@ int qp_next_event(struct qp *qp, struct fabric_event *ev)
 		.len = e->len,
 	};
 	if (ev->type == FABRIC_EV_RECV)
-		tell_message(container_of(e, struct qp_recv, done), ev);
+		take_message(container_of(e, struct qp_recv, done), ev);
 	else if (ev->type == FABRIC_EV_WITHDRAWN)
 		report_written(stag_slot(&qp->stags, e->ref), ev);
 	else if (ev->type == FABRIC_EV_PLACED)

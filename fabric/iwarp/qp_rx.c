@@ -72,7 +72,7 @@ static void keep_sums(struct qp *qp, struct sums *sums, uint32_t at)
 }
 
 /* A part of a message begins. Sums go with the message, unless it may go on as a short Send, which is copied. */
-static void sum_message(struct qp *qp, struct qp_recv *r)
+static __attribute__((noinline)) void sum_message(struct qp *qp, struct qp_recv *r)
 {
 	const struct qp_rx *rx = &qp->rx;
 
@@ -407,9 +407,9 @@ static void place(struct qp_rx *rx, const uint8_t *from, uint32_t n)
 	rx->room -= n;
 }
 
-/* Sums of the FPDU at the start of the stage; @head: octets before its payload, @crc: with its payload. Few
+/* Sums of the FPDU at the start of the stage; @head: octets before its payload, @crc: that of the FPDU. Few
  * FPDUs that need marks come this way: their CRC is computed once more. */
-static void sum_whole(struct qp *qp, uint32_t head, uint32_t crc)
+static __attribute__((noinline)) void sum_whole(struct qp *qp, uint32_t head, uint32_t crc)
 {
 	struct qp_rx *rx = &qp->rx;
 	bool has_marks = sums_next(rx->sums, rx->sums_at) - rx->sums_at < rx->payload_len;
@@ -421,7 +421,9 @@ static void sum_whole(struct qp *qp, uint32_t head, uint32_t crc)
 		rx->crc = rx->head_crc;
 		qp_rx_sum(qp, qp_staged(qp) + head, rx->payload_len);
 	} else {
-		rx->crc = crc;
+		rx->crc = fpdu_pad(rx->ulpdu_len)
+				  ? fpdu_crc(rx->head_crc, qp_staged(qp) + head, rx->payload_len)
+				  : crc;
 		rx->sums_at += rx->payload_len;
 	}
 	sums_commit(rx->sums, rx->head_crc, rx->sums_at, rx->crc);
@@ -432,13 +434,12 @@ static void take_whole(struct qp *qp, uint32_t header)
 {
 	struct qp_rx *rx = &qp->rx;
 	const uint8_t *p = qp_staged(qp);
-	uint32_t total = fpdu_bytes(rx->ulpdu_len), pad = fpdu_pad(rx->ulpdu_len);
-	uint32_t covered = total - FPDU_CRC_BYTES - pad, crc = 0;
+	uint32_t total = fpdu_bytes(rx->ulpdu_len);
+	uint32_t covered = total - FPDU_CRC_BYTES, crc = 0;
 
 	if (qp->crc)
 		crc = fpdu_crc(FPDU_CRC_INIT, p, covered);
-	if (qp->crc &&
-	    crc_is_wrong(qp, pad ? fpdu_crc(crc, p + covered, pad) : crc, p + covered + pad))
+	if (crc_is_wrong(qp, crc, p + covered))
 		return;
 	if (!open_segment(qp, header))
 		return;

@@ -24,8 +24,9 @@ struct leg_slot {
 /** leg_drop_sums - the message of @rb is not needed any more. */
 static inline void leg_drop_sums(struct leg_rbuf *rb)
 {
-	if (rb->sums)
-		fabric_sums_give(rb->sums);
+	if (!rb->sums)
+		return;
+	fabric_sums_give(rb->sums);
 	rb->sums = NULL;
 }
 
