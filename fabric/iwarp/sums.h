@@ -14,10 +14,10 @@
  *
  * Known are points: for each the CRC32c (begun with 0) of all octets from the first point up to it.
  * The CRC of what lies between two points follows from their CRCs (fpdu_crc_shift()). Points are:
- * - each place where the other connection begins an FPDU, if it cuts the octets from their start
- * - the end of the last FPDU that came
- * - the ends of all FPDUs of a stream, and of a Send whose FPDUs are not small
- * - both ends of octets that went on, where these lay between other points (sums_find())
+ * - Each place where the other connection begins an FPDU, if it cuts the octets from their start.
+ * - The end of the last FPDU that came.
+ * - The ends of all FPDUs of a stream, and of a Send whose FPDUs are not small.
+ * - Both ends of octets that went on, where these lay between other points (sums_find()).
  *
  * Points of an FPDU whose CRC is not checked yet (marks) are not used. If there are too many points,
  * the oldest are forgotten.
@@ -92,7 +92,8 @@ uint32_t sums_fit(const struct sums *s, uint32_t at, uint32_t len);
 
 enum sums_found {
 	SUMS_UNKNOWN, /* *@crc is as it was */
-	SUMS_CHECKED, /* known after CRCs of octets around an end were computed, and compared with the points there */
+	/* An end lay between two points. The octets between these were read, and have not changed, or *@crc is wrong. */
+	SUMS_CHECKED,
 	SUMS_KNOWN,
 };
 

@@ -556,7 +556,8 @@ static inline void leg_put(struct leg *leg, struct leg_held *held)
  */
 void leg_move(struct leg *leg, struct leg_held *held, void *block);
 
-/** leg_summed - the sums of @octets, which lie in the Receive of @held as a rule */
+/** leg_summed - the sums of the message of @held, from @octets on. Return: .sums is NULL if the message has none, or
+ * @octets do not lie in its Receive. Borrowed from @held. */
 struct leg_summed leg_summed(const struct leg_held *held, const uint8_t *octets);
 
 /** leg_send - queue @tx; it is sent in order, as credits allow. */

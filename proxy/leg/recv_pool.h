@@ -37,10 +37,10 @@ enum { RECV_POOL_RECENT = 256 };
 struct leg_rbuf {
 	struct list link; /* in a list of its holder */
 	uint8_t *data;
+	/* The memory it is cut from. A leg's own: the block, owned by the first Receive in it, else NULL. */
 	union {
-		uint8_t *
-			block; /* a leg's own: the block, owned by the first Receive in it, else NULL */
-		struct recv_pool_chunk *chunk; /* shared: the chunk it is cut from */
+		uint8_t *block;
+		struct recv_pool_chunk *chunk; /* shared */
 	};
 	struct fabric_sums *sums; /* of its message; NULL: none */
 	uint32_t len;
