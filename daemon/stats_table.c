@@ -89,7 +89,7 @@ const struct figure stats_table_servers[] = {
 	SERVERS(servers_up, true, "Servers not known to be down"),
 	SERVERS(servers_down, true, "Servers known to be down"),
 	SERVERS(moves, false, "Clients that moved to another server"),
-	SERVERS(lookups, false, "Answers to look-ups of server names"),
+	SERVERS(lookups, false, "Look-ups of server names that have ended"),
 	SERVERS(lookup_failures, false, "Look-ups of server names that failed"),
 };
 

@@ -127,9 +127,10 @@ static void about_memory(struct text *t, const struct snapshot_memory *m)
 	static const struct family peak = {
 		"memory_peak_bytes", "gauge", "bytes",
 		"Sum over all workers of the largest amount that each has used at any time"};
-	static const struct family touched = {
-		"memory_touched_bytes", "gauge", "bytes",
-		"Part of memory_limit that is not given back to the system"};
+	static const struct family touched = {"memory_touched_bytes", "gauge", "bytes",
+					      "Part of memory_limit that was used at some time and "
+					      "not returned to the kernel since "
+					      "then"};
 	static const struct family by_use = {"memory_use_bytes", "gauge", "bytes",
 					     "Memory in use, by purpose"};
 	static const struct family waits = {"memory_waits", "counter", NULL,
