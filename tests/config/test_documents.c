@@ -124,7 +124,7 @@ static void test_manual_defaults(void **state)
 	DEFAULT("hop", "default \\(dq%s\\(dq)", config_hop_words[l->hop]);
 	DEFAULT("inline", "default %u)", l->inline_bytes);
 	DEFAULT("receive_structure", "default %u)", l->bulk_bytes);
-	DEFAULT("credits", "default %u in listen, %u in upstream)", l->credits, u->credits);
+	DEFAULT("credits", "default %u)", l->credits);
 	DEFAULT("reverse_credits", "default %u)", l->reverse_credits);
 	DEFAULT("reverse", "default \\(dq%s\\(dq)", config_reverse_words[u->reverse]);
 	DEFAULT("setup_timeout", "default %u)", l->timeout_s);
@@ -142,6 +142,7 @@ static void test_manual_defaults(void **state)
 	assert_int_equal(l->port, u->port);
 	assert_int_equal(l->hop, u->hop);
 	assert_int_equal(l->inline_bytes, u->inline_bytes);
+	assert_int_equal(l->credits, u->credits);
 	assert_int_equal(l->reverse_credits, u->reverse_credits);
 	assert_int_equal(l->reply_timeout_s, u->reply_timeout_s);
 	assert_int_equal(l->retry_count, u->retry_count);
