@@ -56,8 +56,8 @@ const struct figure stats_table_relayed[] = {
 	COUNT(peer_faults, "Sessions closed because a peer broke the protocol"),
 	COUNT(version_faults,
 	      "Sessions closed because a client or server speaks none of the configured versions"),
-	COUNT(budget_waits,
-	      "Times that a call waited for memory, or for a place among the calls that run"),
+	COUNT(budget_waits, "Calls that waited for memory, or behind calls that waited for memory"),
+	COUNT(place_waits, "Calls that waited for a place among the calls that run"),
 	COUNT(shortages, "Times that a call waited because a device had no registration or Memory "
 			 "Window left"),
 };

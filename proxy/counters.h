@@ -70,7 +70,9 @@ struct proxy_counters {
 	uint64_t peer_faults;	  /* sessions closed for a breach of protocol */
 	/* Sessions closed because the ends of a leg speak no version in common. */
 	uint64_t version_faults;
-	uint64_t budget_waits;
+	/* Calls that waited for memory when they arrived, and calls that waited for a place among those
+	 * that run. Each call counts once. */
+	uint64_t budget_waits, place_waits;
 	/* Times a Read, Write or exposure had to wait for resources of an RDMA device. */
 	uint64_t shortages;
 	uint64_t refused[PROXY_REFUSALS];

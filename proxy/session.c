@@ -138,7 +138,7 @@ static void session_on_msg(struct session *s, struct leg *leg, struct leg_out *o
 		return;
 	}
 	if (s->state == SESSION_OPEN && other->state == LEG_OPEN) {
-		txn_call(s, leg, out);
+		txn_call(s, out);
 		return;
 	}
 	/* A reverse call came before the client's first message: the client's version is not

@@ -204,7 +204,6 @@ void txn_queue(struct txn *t)
 
 int txn_put_by(struct txn *t)
 {
-	t->s->route->count.budget_waits++;
 	if (t->reverse)
 		return copy_out(t);
 	txn_move_call(t);

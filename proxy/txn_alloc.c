@@ -144,12 +144,22 @@ void txn_free_block(struct session_queue *q, struct txn *t)
 		quota_give(&q->block_quota, t);
 }
 
+void txn_count_wait(struct session_queue *q)
+{
+	struct proxy_counters *count = &q->s->route->count;
+
+	if (quota_is_waiting(&q->quota) || quota_is_waiting(&q->block_quota))
+		count->budget_waits++;
+	else
+		count->place_waits++;
+}
+
 void txn_defer(struct session_queue *q, const struct leg_out *out)
 {
 	struct leg *req = session_requester(q);
 	bool copied = out->reverse ? q->ncopied < SESSION_COPIED_CALLS : leg_should_copy_out(req);
 
-	q->s->route->count.budget_waits++;
+	txn_count_wait(q);
 	q->ncopied += leg_defer(req, out, &q->deferred, copied);
 }
 

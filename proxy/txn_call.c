@@ -79,8 +79,8 @@ void txn_run(struct session_queue *q)
 	}
 }
 
-/* Start @t or let it wait; it may be released by that. */
-static void begin_wait(struct txn *t)
+/* Start @t or let it wait; it may be released by that. @waited: its wait has been counted. */
+static void begin_wait(struct txn *t, bool waited)
 {
 	struct session_queue *q = session_queue(t->s, t->reverse);
 
@@ -90,8 +90,12 @@ static void begin_wait(struct txn *t)
 	}
 	txn_queue(t);
 	txn_run(q);
-	/* If any call waits, @t is the last of them. */
-	if (!list_is_empty(&q->waiting) && txn_put_by(t) < 0)
+	if (list_is_empty(&q->waiting))
+		return;
+	/* @t is the last of the calls that wait. */
+	if (!waited)
+		txn_count_wait(q);
+	if (txn_put_by(t) < 0)
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 }
 
@@ -110,11 +114,13 @@ static void call_again(struct session *s, struct leg *req, uint32_t xid)
 	leg_unanswered(req);
 }
 
-/* Begin the transaction of a call that arrived on @req; @t is the block for it. */
-static void txn_begin(struct session *s, struct leg *req, struct leg_out *out, struct txn *t,
+/* Begin the transaction of a call that arrived; @t is the block for it. @waited: the call was
+ * deferred; @copied: out of its Receive. */
+static void txn_begin(struct session_queue *q, struct leg_out *out, struct txn *t, bool waited,
 		      bool copied)
 {
-	struct session_queue *q = session_queue(s, out->reverse);
+	struct leg *req = session_requester(q);
+	struct session *s = q->s;
 
 	if (txn_find(s, out->msg->xid, out->reverse)) {
 		txn_free_block(q, t);
@@ -143,16 +149,16 @@ static void txn_begin(struct session *s, struct leg *req, struct leg_out *out, s
 		return;
 	}
 	t->reply_bytes = txn_reply_room(t, t->plan.reply_bytes);
-	begin_wait(t);
+	begin_wait(t, waited);
 }
 
-void txn_call(struct session *s, struct leg *req, struct leg_out *out)
+void txn_call(struct session *s, struct leg_out *out)
 {
 	struct session_queue *q = session_queue(s, out->reverse);
 	struct txn *t = txn_has_turn(q, out) ? txn_alloc_block(q, out->msg) : NULL;
 
 	if (t)
-		txn_begin(s, req, out, t, false);
+		txn_begin(q, out, t, false, false);
 	else
 		txn_defer(q, out);
 }
@@ -164,7 +170,7 @@ void txn_resume(struct session_queue *q)
 	bool copied;
 
 	while (q->s->state == SESSION_OPEN && txn_take_deferred(q, &out, &t, &copied))
-		txn_begin(q->s, session_requester(q), &out, t, copied);
+		txn_begin(q, &out, t, true, copied);
 }
 
 /* The responder's device is short of resources: exposures of the call are withdrawn until the

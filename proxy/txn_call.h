@@ -6,8 +6,8 @@
 
 /** txn_call - steps of a transaction's call. */
 
-/** txn_call - a call arrived on @req; takes @out->held. */
-void txn_call(struct session *s, struct leg *req, struct leg_out *out);
+/** txn_call - a call arrived; takes @out->held. */
+void txn_call(struct session *s, struct leg_out *out);
 
 /** txn_resume - a transaction block may be free for the first deferred calls of @q. */
 void txn_resume(struct session_queue *q);

@@ -60,6 +60,7 @@ static struct peer_spec spec_big(struct rng *r, const struct world *world,
 static void check_all(unsigned calls)
 {
 	struct snapshot l = {.kind = SNAPSHOT_MEMORY};
+	const struct proxy_counters *count;
 
 	for (unsigned i = 0; i < w.s.pairs; i++) {
 		struct world_pair *p = &w.pairs[i];
@@ -69,7 +70,9 @@ static void check_all(unsigned calls)
 		assert_int_equal(p->client.errors + p->server.errors, 0);
 	}
 	assert_true(world_arena(&w)->peak <= 32 << 20);
-	assert_true(proxy_counters(w.proxy)->budget_waits > 0);
+	count = proxy_counters(w.proxy);
+	assert_true(count->budget_waits > 0);
+	assert_true(count->budget_waits + count->place_waits <= count->calls + count->rcalls);
 	assert_false(proxy_snapshot(w.proxy, &l, memnet_now(w.net)));
 	assert_true(l.memory.waits > 0);
 }
@@ -99,6 +102,55 @@ static void everything_completes_within_the_budget(void **state)
 			world_quit(&w);
 			world_free(&w);
 		}
+}
+
+/* Little memory, and as many exposures as a call can have. */
+static struct peer_spec spec_wide(struct rng *r, const struct world *world,
+				  const struct peer *client)
+{
+	struct peer_spec s = {.segs = 1, .body = 128, .reply = 64, .reply_cap = 8192};
+
+	(void)r;
+	(void)world;
+	(void)client;
+	s.nreads = s.nwrites = PEER_CHUNKS;
+	for (unsigned i = 0; i < PEER_CHUNKS; i++)
+		s.reads[i] = s.write_caps[i] = s.writes[i] = 2000;
+	return s;
+}
+
+/* Calls that wait for a place are no calls that wait for memory: more memory does not help them. */
+static void waits_for_places_are_counted_apart(void **state)
+{
+	struct rng r = rng_seeded("places", 4713);
+	const struct proxy_counters *count;
+
+	(void)state;
+	for (unsigned v = 1; v <= 2; v++) {
+		struct setup s = tight(v, v, rng_next(&r));
+		const struct peer_spec spec = spec_wide(&r, &w, NULL);
+		const struct load some = {.rng = &r, .calls = 10, .depth = 1, .spec = spec_wide};
+
+		s.memory = 256 << 20;
+		s.exposures = 64;
+		world_new(&w, &s);
+		world_connect(&w);
+		assert_true(world_load(&w, &some)); /* now the client has credits */
+		w.servers_sleep = true;
+		for (unsigned n = 0; n < 20; n++)
+			assert_true(peer_call(&w.pairs[0].client, &spec));
+		world_run(&w, NSEC_PER_SEC);
+		count = proxy_counters(w.proxy);
+		assert_int_equal(count->budget_waits, 0);
+		assert_true(count->place_waits > 0);
+		assert_true(count->place_waits < 20);
+		w.servers_sleep = false;
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(w.pairs[0].client.done, 30);
+		assert_int_equal(proxy_counters(w.proxy)->budget_waits, 0);
+		world_quit(&w);
+		world_free(&w);
+	}
 }
 
 /* Continued calls that also want memory of their own, and get long replies. */
@@ -340,6 +392,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_completes_within_the_budget),
+		cmocka_unit_test(waits_for_places_are_counted_apart),
 		cmocka_unit_test(replies_find_room_when_calls_have_filled_all),
 
 		cmocka_unit_test(a_session_that_was_passed_over_continues),

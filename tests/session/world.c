@@ -95,6 +95,7 @@ static void route_init(struct world *w, unsigned i)
 	r->client = gw_leg(&w->s, w->s.listen_versions);
 	r->client.bulk_bytes = w->s.gw_bulk;
 	r->server = gw_leg(&w->s, w->s.upstream_versions);
+	r->server.exposures = w->s.exposures;
 	r->client.peer_bulk_bytes = w->s.client_bulk;
 	r->server.peer_bulk_bytes = w->s.gw_knows;
 	r->server.bulk_bytes = w->s.gw_up_bulk;

@@ -28,6 +28,7 @@ struct setup {
 	bool client_places; /* clients send data of calls in their Sends */
 	bool client_asks;   /* calls of clients say how the data of their replies may come */
 	uint32_t credits, rev_credits;
+	uint32_t exposures; /* of the gateway's leg to the server at once; 0: the default */
 	uint32_t max_payload, max_message, continue_max;
 	uint32_t
 		cut_through_bytes; /* octets; memory window for cut-through of large results; 0: off */
