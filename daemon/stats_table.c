@@ -25,7 +25,7 @@
 const struct figure stats_table_relayed[] = {
 	COUNT(sessions_opened, "Sessions that began"),
 	COUNT(sessions_closed, "Sessions that ended"),
-	COUNT(sessions_refused, "Clients that were not served"),
+	COUNT(sessions_refused, "Clients whose connection the gateway rejected"),
 	COUNT(sessions_displaced,
 	      "Sessions closed before the client's first message, to make room for others"),
 	COUNT(calls, "Calls of clients"),

@@ -314,8 +314,9 @@ static void about_latency(struct text *t, const struct text_process *p, const st
 static void about_refusals(struct text *t, const struct text_process *p,
 			   const struct stats_table *f)
 {
-	static const struct family refusals = {"refusals", "counter", NULL,
-					       "Clients that were not served, by reason"};
+	static const struct family refusals = {
+		"refusals", "counter", NULL,
+		"Clients whose connection the gateway rejected, by reason"};
 	char labels[PROXY_NAME_MAX + 64];
 
 	begin(t, &refusals);
