@@ -53,7 +53,7 @@ static const struct provider_counter verbs[] = {
 	VERBS(binds, "Memory Windows bound"),
 	VERBS(invalidates, "Memory Windows that the gateway invalidated"),
 	VERBS(remote_invalidates, "Memory Windows and registrations that peers invalidated"),
-	VERBS(registrations, "Registrations of memory made for one exposure"),
+	VERBS(registrations, "Registrations of memory, each for a single exposure"),
 	VERBS(posts, "Calls to the device that post work requests"),
 	VERBS(signals, "Work requests that asked for a completion"),
 	VERBS(inlines, "Messages that travelled within their work request"),
