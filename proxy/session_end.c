@@ -102,9 +102,9 @@ void session_leave(struct session *s, nsec_t deadline)
 	session_touch(s); /* no call may be in flight now */
 }
 
-void session_breach(struct session *s, const char *why)
+void session_breach(struct session *s, const struct leg *cause, const char *why)
 {
 	if (s->state != SESSION_CLOSING)
 		s->route->count.peer_faults++;
-	session_close(s, ERR_PROTO, why);
+	session_close_for(s, cause, ERR_PROTO, why);
 }

@@ -12,7 +12,7 @@ void session_await_setup(struct session *s);
  * displaced; idempotent. */
 void session_leave_preauth_queue(struct session *s);
 
-/** session_close - end both legs in order, for @status and @why. */
+/** session_close - end both legs in order, for @status and @why; the log names the client's leg. */
 void session_close(struct session *s, int status, const char *why);
 
 /** session_close_for - the same; the log names @cause as the leg that ended the session. */
@@ -22,8 +22,8 @@ void session_close_for(struct session *s, const struct leg *cause, int status, c
  * any case. */
 void session_leave(struct session *s, nsec_t deadline);
 
-/** session_breach - a peer of @s broke the protocol: that session ends, and no other. */
-void session_breach(struct session *s, const char *why);
+/** session_breach - the peer of the leg @cause broke the protocol: that session ends, and no other. */
+void session_breach(struct session *s, const struct leg *cause, const char *why);
 
 /** session_refusal - the reason under which a refused client counts if its server's connection
  * failed with @err. */

@@ -149,9 +149,10 @@ void session_lookup_late(struct session *s)
 		err = session_find_server(s);
 	}
 	if (err < 0)
-		session_close(s, err,
-			      err == ERR_TIMEOUT ? "the name of its server took too long to look up"
-						 : session_upstream_strerror(err));
+		session_close_for(s, &s->server, err,
+				  err == ERR_TIMEOUT
+					  ? "the name of its server took too long to look up"
+					  : session_upstream_strerror(err));
 	session_touch(s);
 }
 
@@ -204,7 +205,7 @@ static void go_on_waiting(struct route_state *rs)
 		if (session_is_waiting(s))
 			err = session_find_server(s);
 		if (err < 0)
-			session_close(s, err, session_upstream_strerror(err));
+			session_close_for(s, &s->server, err, session_upstream_strerror(err));
 		session_touch(s);
 	}
 }

@@ -105,7 +105,7 @@ static void call_again(struct session *s, struct leg *req, uint32_t xid)
 	if (!req->t->ops->traits->resends) {
 		/* Version 1 has no retransmission, because its transport loses nothing. Linux
 		 * closes a connection as well on which an XID is in flight twice. */
-		session_breach(s, "two calls in flight with one XID");
+		session_breach(s, req, "two calls in flight with one XID");
 		return;
 	}
 	/* Draft-07 4.6.5: the Requester may send it again. The one in flight is answered. */

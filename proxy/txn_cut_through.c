@@ -175,7 +175,7 @@ void txn_cut_through_write(struct txn *t)
 		list_add_tail(&session_ops(t->s, t->req)->cut_through_txns, &t->cut_through_link);
 	if (err < 0 && err != ERR_AGAIN &&
 	    err != ERR_CLOSED) /* on ERR_CLOSED, DISCONNECTED follows */
-		session_close(t->s, err, "a Write could not be posted");
+		session_close_for(t->s, t->req, err, "a Write could not be posted");
 }
 
 void txn_placed(struct txn *t, const struct leg_out *out)

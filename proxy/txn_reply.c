@@ -69,7 +69,7 @@ static void push_reply(struct txn *t)
 	t->state = TXN_PUSH;
 	if (txn_form_reply(t, &e) < 0) {
 		if (txn_was_unheeded(t))
-			session_close(t->s, ERR_TOOBIG, TXN_NO_WAY);
+			session_close_for(t->s, t->rsp, ERR_TOOBIG, TXN_NO_WAY);
 		else
 			txn_fail_with(t, &e);
 		return;
@@ -126,11 +126,11 @@ void txn_send_reply(struct txn *t)
 
 	t->at[TRACE_FENCED] = t->s->proxy->now;
 	if (txn_check_results(t) < 0) {
-		session_breach(t->s, "a reply with more than was written");
+		session_breach(t->s, t->rsp, "a reply with more than was written");
 		return;
 	}
 	if (rpchdr_peek(&hdr, t->reply_body) < 0 || hdr.mtype != 1 || hdr.xid != t->in.xid) {
-		session_breach(t->s, "the payload of a reply is no RPC reply to its call");
+		session_breach(t->s, t->rsp, "the payload of a reply is no RPC reply to its call");
 		return;
 	}
 	if (!are_positions_possible(t)) {
@@ -177,7 +177,7 @@ void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
 		/* Every call is answered once. Credit that was counted for this answer belongs to
 		 * another one. */
 		leg_put(rsp, &out->held);
-		session_breach(s, "a reply to no call");
+		session_breach(s, rsp, "a reply to no call");
 		return;
 	}
 	t->replied = true;
@@ -187,7 +187,7 @@ void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
 	timer_disarm(&s->proxy->timers, &t->late);
 	t->reply_held = out->held;
 	if (txn_take_results(t, out) < 0) {
-		session_breach(s, "a reply with lengths or a handle beyond what was offered");
+		session_breach(s, rsp, "a reply with lengths or a handle beyond what was offered");
 		return;
 	}
 	if (!t->call_pending)
@@ -231,9 +231,9 @@ static void txn_refused(struct txn *t, const struct rpc_error *report)
 	struct rpc_error e = txn_translate(t, report);
 
 	if (is_about_reply(t, report) && txn_outgrew(t))
-		session_close(t->s, ERR_TOOBIG, TXN_OUTGREW);
+		session_close_for(t->s, t->rsp, ERR_TOOBIG, TXN_OUTGREW);
 	else if (txn_had_no_way(t, report))
-		session_close(t->s, ERR_TOOBIG, TXN_NO_WAY);
+		session_close_for(t->s, t->rsp, ERR_TOOBIG, TXN_NO_WAY);
 	else if (!txn_avoid(t, report->code))
 		txn_fail_with(t, &e);
 	else if (t->call_pending)
@@ -260,5 +260,5 @@ void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out)
 	else if (rsp->t->ops->traits->counts_calls)
 		/* In version 1 every error answers a call. Version 2 also reports errors about
 		 * other messages. */
-		session_breach(s, "an error about no call");
+		session_breach(s, rsp, "an error about no call");
 }

@@ -117,7 +117,8 @@ static void on_reply_timeout(struct timer *timer, nsec_t now)
 		return;
 	}
 	if (t->state == TXN_CALL && leg_has_no_credit_ever(t->rsp, &t->call_tx)) {
-		session_close(t->s, ERR_TIMEOUT, "no call was answered, and no credit is left");
+		session_close_for(t->s, t->rsp, ERR_TIMEOUT,
+				  "no call was answered, and no credit is left");
 		session_touch(t->s);
 		return;
 	}

@@ -152,7 +152,7 @@ int txn_check_reported(struct txn *t, struct rpc_error *e)
 	*e = (struct rpc_error){.code = RPC_ERROR_REPLY_RESOURCE};
 	if (is_cut(t)) {
 		if (txn_outgrew(t))
-			session_close(t->s, ERR_TOOBIG, TXN_OUTGREW);
+			session_close_for(t->s, t->rsp, ERR_TOOBIG, TXN_OUTGREW);
 		return ERR_TOOBIG;
 	}
 	if (txn_slack(t) && t->expected && t->reply_body.len > t->expected)

@@ -94,7 +94,7 @@ void txn_sent(struct txn *t, const struct leg_tx *tx)
 	}
 	if (status < 0 && status != ERR_FLUSHED && status != ERR_CLOSED)
 		/* draft-07 7.4: a reply that cannot be sent MUST close the connection. */
-		session_close(t->s, status, "a reply could not be expressed");
+		session_close_for(t->s, t->req, status, "a reply could not be expressed");
 	if (status >= 0 && t->state == TXN_REPLY) {
 		t->outcome = TRACE_REPLIED;
 		step_measure(t);

@@ -99,6 +99,7 @@ void stage_is_over(bool counted)
 	assert_true(stage.raw.closed || !stage.raw.conn);
 	assert_int_equal(proxy_sessions(stage.proxy), 1);
 	assert_int_equal(stage_lines("session.end"), 1);
+	assert_true(stage_reported(stage.s.raw_client ? "leg=client cause=" : "leg=server cause="));
 	if (counted)
 		assert_int_equal(proxy_counters(stage.proxy)->peer_faults, 1);
 }

@@ -27,8 +27,8 @@ void stage_server(unsigned version, void (*on_message)(struct raw *r, struct vie
 /** stage_run - run one second of virtual time, and @s more. */
 void stage_run(unsigned s);
 
-/** stage_is_over - check that the hostile session has ended, with one line and one count of a
- * fault. */
+/** stage_is_over - check that the hostile session has ended, with one line, which names the leg of
+ * the hostile peer, and one count of a fault. */
 void stage_is_over(bool counted);
 
 /** stage_goes_on - check that the hostile session continues. */
