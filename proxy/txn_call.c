@@ -38,23 +38,31 @@ static void count_call(struct session *s, struct txn *t)
 {
 	struct session_stat *from = session_stat(s, t->req), *to = session_stat(s, t->rsp);
 	struct proxy_counters *all = &s->route->count;
-	uint64_t bytes = txn_call_body_len(t);
 
-	for (unsigned i = 0; i < t->in.nreads; i++)
-		bytes += t->in.reads[i].length;
-	from->bytes_in += bytes;
-	to->bytes_out += bytes;
 	if (t->reverse) {
 		from->rcalls++;
 		to->rcalls++;
 		all->rcalls++;
-		all->bytes_to_client += bytes;
 		return;
 	}
 	from->calls++;
 	to->calls++;
 	all->calls++;
-	all->bytes_to_server += bytes;
+}
+
+/* Everything that the requester exposed has been read. Not before: lengths of chunks are only what
+ * the requester says. */
+static void count_call_octets(struct txn *t)
+{
+	struct session *s = t->s;
+	struct proxy_counters *all = &s->route->count;
+	uint64_t bytes = txn_call_body_len(t);
+
+	for (unsigned i = 0; i < t->in.nreads; i++)
+		bytes += t->in.reads[i].length;
+	session_stat(s, t->req)->bytes_in += bytes;
+	session_stat(s, t->rsp)->bytes_out += bytes;
+	*(t->reverse ? &all->bytes_to_client : &all->bytes_to_server) += bytes;
 }
 
 /* Start @t, which may be released by that. */
@@ -212,6 +220,8 @@ void txn_blanked(struct txn *t)
 
 void txn_send_call(struct txn *t)
 {
+	if (!t->pulled)
+		count_call_octets(t);
 	txn_pulled(t);
 	txn_complete_call(t);
 	t->state = TXN_BLANK;

@@ -106,6 +106,11 @@ static void each_pair(void (*test)(void))
 		}
 }
 
+static uint64_t octets_to_server(void)
+{
+	return proxy_counters(stage.proxy)->bytes_to_server;
+}
+
 static void read_beyond_what_is_exposed(void)
 {
 	struct segment s = raw_expose(&stage.raw, 1000, FABRIC_REMOTE_READ);
@@ -114,6 +119,7 @@ static void read_beyond_what_is_exposed(void)
 	send_call(XID, XID, &s, 64, NULL, 0);
 	stage_is_over(false);
 	assert_int_equal(stage.pairs[0].server.served, vers == 1); /* the first words' call */
+	assert_true(octets_to_server() < 1000);
 }
 
 static void a_read_chunk_longer_than_exposed_costs_the_session(void **state)
@@ -147,6 +153,10 @@ static void too_long(void)
 	s.length = UINT32_MAX;
 	send_call(XID + 1, XID + 1, NULL, 0, &s, 0);
 	expect_error(XID + 1, CHUNK_CODE, SYSTEM_CODE);
+	s.length = UINT32_MAX;
+	send_call(XID + 2, XID + 2, &s, 64, NULL, 0);
+	expect_error(XID + 2, CHUNK_CODE, SYSTEM_CODE);
+	assert_true(octets_to_server() < 1000); /* none of it was read */
 	expect_service(XID);
 }
 
