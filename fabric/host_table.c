@@ -36,17 +36,21 @@ static uint64_t mix_bits(uint64_t z)
 	return z ^ (z >> 31);
 }
 
-static struct host **bucket_of(const struct host_table *hosts, const uint8_t *key)
+uint64_t host_hash(uint64_t seed, const uint8_t *key)
 {
 	uint64_t words[2], hash;
 	uint32_t scope;
 
 	memcpy(words, key, sizeof(words));
 	memcpy(&scope, key + sizeof(words), sizeof(scope));
-	hash = mix_bits(hosts->seed + words[0]);
-	hash = mix_bits(hash ^ (words[1] + hosts->seed));
-	hash = mix_bits(hash + scope + hosts->seed);
-	return &hosts->buckets[hash & hosts->mask];
+	hash = mix_bits(seed + words[0]);
+	hash = mix_bits(hash ^ (words[1] + seed));
+	return mix_bits(hash + scope + seed);
+}
+
+static struct host **bucket_of(const struct host_table *hosts, const uint8_t *key)
+{
+	return &hosts->buckets[host_hash(hosts->seed, key) & hosts->mask];
 }
 
 static struct host *find_key(const struct host_table *hosts, const uint8_t *key)

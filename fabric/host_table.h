@@ -22,6 +22,9 @@ struct host {
 	struct list idle;
 };
 
+/** host_hash - of a host's @key; peers that do not know @seed cannot choose it. */
+uint64_t host_hash(uint64_t seed, const uint8_t *key);
+
 struct host_table {
 	size_t most, made, entry_bytes;
 	uint64_t seed;

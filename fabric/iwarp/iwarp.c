@@ -252,7 +252,7 @@ static struct fabric_sums *op_sums_take(struct fabric_conn *from, struct fabric_
 	struct sums *s = NULL;
 
 	if (in->state == IWARP_OPEN && out->state == IWARP_OPEN && in->qp.crc && out->qp.crc)
-		s = sums_take(in->iw->store.sums, out->qp.tx.max_tagged, period,
+		s = sums_take(&in->iw->store.sums, in->qp.host, out->qp.tx.max_tagged, period,
 			      len / out->qp.tx.max_tagged + SPARE_POINTS);
 	if (!s)
 		return NULL;
@@ -565,6 +565,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	timer_init(&iw->reclaim, receives_reclaim);
 	timer_init(&iw->trim, trim);
 	iw->rng = cfg->seed;
+	iw->hosts_seed = iwarp_draw(iw);
 	iw->sheds = 1; /* no connection was checked yet: their .shed_look is 0 */
 	qp_store_init(&iw->store, &iw->counters);
 	list_init(&iw->conns);

@@ -97,6 +97,7 @@ struct iwarp {
 	nsec_t ticked;
 	nsec_t latency_bound_until; /* turns are short until then: stream.c */
 	uint64_t rng;
+	uint64_t hosts_seed; /* of the hashes of hosts: struct sums_store */
 };
 
 /** struct iwarp_frames - MPA frames of a connection, until its set-up is over. */

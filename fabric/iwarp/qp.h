@@ -72,7 +72,8 @@ enum {
 /** struct qp_store - what the queue pairs of one instance draw from. */
 struct qp_store {
 	struct iwarp_counters *counters;
-	struct pool stages, batches, ops, exposures, sums[SUMS_SIZES];
+	struct pool stages, batches, ops, exposures;
+	struct sums_store sums;
 	struct pool scratch; /* one block, for octets that were read to a wrong place */
 	unsigned trimming;   /* index of the pool that qp_store_trim() continues with */
 	size_t spilled;	     /* octets of heap for input that was read ahead and set aside */
@@ -216,6 +217,7 @@ struct qp {
 	const char *why;    /* static storage */
 	struct qp_depths depths;
 	uint16_t ord; /* the read depth agreed at set-up */
+	uint8_t host; /* for which the sums of its octets count; set after qp_init() */
 
 	struct qp_recv *recvs; /* its own Receives, a ring; NULL: shared */
 	/* of its own Receives, depths.pieces each; NULL: each Receive is one piece */

@@ -79,8 +79,8 @@ static __attribute__((noinline)) void sum_message(struct qp *qp, struct qp_recv 
 	if (!qp->crc || qp->pieces)
 		return;
 	if (!rx->send_done && !r->sums) /* its first segments may be empty */
-		r->sums = sums_of_message(qp->store->sums, rx->h.last ? rx->payload_len : r->len,
-					  rx->payload_len);
+		r->sums = sums_of_message(&qp->store->sums, qp->host,
+					  rx->h.last ? rx->payload_len : r->len, rx->payload_len);
 	keep_sums(qp, r->sums, rx->send_done);
 }
 

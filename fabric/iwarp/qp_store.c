@@ -13,7 +13,7 @@ void qp_store_init(struct qp_store *store, struct iwarp_counters *counters)
 	pool_init(&store->scratch, QP_AHEAD_BYTES + QP_STAGE_BYTES, 1);
 	table_pool(&store->ops, sizeof(struct qp_op));
 	stag_pool(&store->exposures);
-	sums_pools_init(store->sums);
+	sums_store_init(&store->sums);
 }
 
 void qp_store_fini(struct qp_store *store)
@@ -23,18 +23,13 @@ void qp_store_fini(struct qp_store *store)
 	pool_fini(&store->scratch);
 	pool_fini(&store->ops);
 	pool_fini(&store->exposures);
-	for (unsigned i = 0; i < SUMS_SIZES; i++)
-		pool_fini(&store->sums[i]);
+	sums_store_fini(&store->sums);
 }
 
 size_t qp_store_bytes(const struct qp_store *s)
 {
-	size_t bytes = s->stages.bytes + s->batches.bytes + s->ops.bytes + s->exposures.bytes +
-		       s->scratch.bytes + s->spilled;
-
-	for (unsigned i = 0; i < SUMS_SIZES; i++)
-		bytes += s->sums[i].bytes;
-	return bytes;
+	return s->stages.bytes + s->batches.bytes + s->ops.bytes + s->exposures.bytes +
+	       s->scratch.bytes + s->spilled + sums_store_bytes(&s->sums);
 }
 
 size_t qp_holds(const struct qp *qp)
@@ -45,9 +40,9 @@ size_t qp_holds(const struct qp *qp)
 
 bool qp_store_trim(struct qp_store *s)
 {
-	struct pool *const pools[] = {&s->stages,    &s->batches, &s->ops,
-				      &s->exposures, &s->scratch, &s->sums[0],
-				      &s->sums[1],   &s->sums[2], &s->sums[3]};
+	struct pool *sums = s->sums.pools;
+	struct pool *const pools[] = {&s->stages, &s->batches, &s->ops,	 &s->exposures, &s->scratch,
+				      &sums[0],	  &sums[1],    &sums[2], &sums[3]};
 
 	/* Pools are trimmed one after the other, because pool_trim() starts a new period for the
 	 * pool. */

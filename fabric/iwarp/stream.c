@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "fabric/host_table.h"
 #include "fabric/iwarp/conn.h"
 #include "fabric/iwarp/fpdu.h"
 #include "fabric/iwarp/recv_sched.h"
@@ -138,6 +139,10 @@ void stream_open(struct iwarp_conn *c)
 			      .rtr = c->agreed.rtr,
 			      .fpdu_max = fpdu_max(sock_emss(c->fd))};
 
+	uint8_t key[FABRIC_ADDR_KEY];
+
+	fabric_addr_key(&c->base.peer, key);
+	c->qp.host = (uint8_t)host_hash(c->iw->hosts_seed, key);
 	sock_pace(c->fd, c->iw->congestion);
 	c->state = IWARP_OPEN;
 	qp_start(&c->qp, &s);

@@ -9,28 +9,51 @@ static uint32_t room_of(unsigned i)
 	return (uint32_t)SUMS_LEAST << 2 * i;
 }
 
-void sums_pools_init(struct pool pools[SUMS_SIZES])
+void sums_store_init(struct sums_store *store)
 {
+	*store = (struct sums_store){0};
 	for (unsigned i = 0; i < SUMS_SIZES; i++) {
 		size_t bytes = sizeof(struct sums) + room_of(i) * sizeof(struct sum_point);
 
-		pool_init(&pools[i], bytes, SUMS_MOST / bytes);
+		pool_init(&store->pools[i], bytes, SUMS_MOST / bytes);
 	}
 }
 
-struct sums *sums_take(struct pool pools[SUMS_SIZES], uint32_t slice, uint32_t period,
+void sums_store_fini(struct sums_store *store)
+{
+	for (unsigned i = 0; i < SUMS_SIZES; i++)
+		pool_fini(&store->pools[i]);
+}
+
+size_t sums_store_bytes(const struct sums_store *store)
+{
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < SUMS_SIZES; i++)
+		bytes += store->pools[i].bytes;
+	return bytes;
+}
+
+struct sums *sums_take(struct sums_store *store, uint8_t host, uint32_t slice, uint32_t period,
 		       uint32_t points)
 {
-	unsigned i = 0;
+	uint8_t i = 0;
+	struct pool *pool;
 	struct sums *s;
 
 	while (i + 1 < SUMS_SIZES && points > room_of(i))
 		i++;
-	s = pool_get(&pools[i]);
+	pool = &store->pools[i];
+	if (store->held[i][host] >= pool->max_objects - pool->used)
+		return NULL;
+	s = pool_get(pool);
 	if (!s)
 		return NULL;
+	store->held[i][host]++;
 	s->base.fabric = NULL;
-	s->pool = &pools[i];
+	s->store = store;
+	s->size = i;
+	s->host = host;
 	s->room = room_of(i);
 	s->slice = slice;
 	s->period = period < slice ? UINT32_MAX : period;
@@ -38,11 +61,12 @@ struct sums *sums_take(struct pool pools[SUMS_SIZES], uint32_t slice, uint32_t p
 	return s;
 }
 
-struct sums *sums_of_message(struct pool pools[SUMS_SIZES], uint32_t len, uint32_t fpdu)
+struct sums *sums_of_message(struct sums_store *store, uint8_t host, uint32_t len, uint32_t fpdu)
 {
 	enum { SPARE = 16, LEAST_FPDU = 512 };
 	uint32_t fpdus = fpdu >= LEAST_FPDU ? len / fpdu : 0;
-	struct sums *s = sums_take(pools, SUMS_SLICE, UINT32_MAX, len / SUMS_SLICE + fpdus + SPARE);
+	struct sums *s =
+		sums_take(store, host, SUMS_SLICE, UINT32_MAX, len / SUMS_SLICE + fpdus + SPARE);
 
 	if (s)
 		s->keeps_ends = fpdu >= LEAST_FPDU;
@@ -51,8 +75,10 @@ struct sums *sums_of_message(struct pool pools[SUMS_SIZES], uint32_t len, uint32
 
 void sums_give(struct sums *s)
 {
-	if (s)
-		pool_put(s->pool, s);
+	if (!s)
+		return;
+	s->store->held[s->size][s->host]--;
+	pool_put(&s->store->pools[s->size], s);
 }
 
 void sums_restart(struct sums *s, bool keeps_ends)

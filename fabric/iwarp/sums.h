@@ -36,34 +36,58 @@ enum {
 	SUMS_MOVED = 64,
 	SUMS_SLICE = 4096, /* octets of a Send between two points */
 	/* octets of memory of each size, at most; without memory, CRCs are computed */
-	SUMS_MOST = 2 << 20
+	SUMS_MOST = 2 << 20,
+	SUMS_HOSTS = 256
 };
 
 struct sum_point {
 	uint32_t at, crc;
 };
 
+/**
+ * struct sums_store - the sums of all connections of an instance
+ *
+ * State:  a peer lets messages wait in the gateway. Each keeps its sums.
+ * Danger: one host takes all of them. Then CRCs of other hosts' octets are computed anew, and a bit
+ *         that flips in the gateway's memory is delivered.
+ * Rule:   of each size a host holds at most as many sums as it leaves. Hosts are told apart by a
+ *         random hash of SUMS_HOSTS values.
+ * Pinned: tests/iwarp/test_sums.c:a_host_leaves_half_to_others
+ */
+struct sums_store {
+	struct pool pools[SUMS_SIZES];
+	uint32_t held[SUMS_SIZES][SUMS_HOSTS];
+};
+
 struct sums {
 	struct fabric_sums base;
-	struct pool *pool;
-	uint32_t slice;	 /* payload of a full FPDU of the other connection */
-	uint32_t period; /* at each multiple of it that connection begins a message */
-	bool off;	 /* nothing is known, and nothing will be */
-	bool keeps_ends; /* of FPDUs */
-	uint32_t room;	 /* most points, a power of two */
+	struct sums_store *store;
+	uint8_t size, host; /* where the store counts it */
+	uint32_t slice;	    /* payload of a full FPDU of the other connection */
+	uint32_t period;    /* at each multiple of it that connection begins a message */
+	bool off;	    /* nothing is known, and nothing will be */
+	bool keeps_ends;    /* of FPDUs */
+	uint32_t room;	    /* most points, a power of two */
 	uint32_t first, n, marks;
 	struct sum_point points[]; /* a ring: .n from .first on, the marks behind them */
 };
 
-/** sums_pools_init - a pool for each size. */
-void sums_pools_init(struct pool pools[SUMS_SIZES]);
+/** sums_store_init - nothing is allocated yet. */
+void sums_store_init(struct sums_store *store);
 
-/** sums_take - with room for about @points; nothing is known yet. NULL: no memory. */
-struct sums *sums_take(struct pool pools[SUMS_SIZES], uint32_t slice, uint32_t period,
+/** sums_store_fini - frees all sums; they become invalid. */
+void sums_store_fini(struct sums_store *store);
+
+/** sums_store_bytes - octets of heap. */
+size_t sums_store_bytes(const struct sums_store *store);
+
+/** sums_take - of octets from @host, with room for about @points; nothing is known yet. NULL: no
+ * memory, or the host has its part. */
+struct sums *sums_take(struct sums_store *store, uint8_t host, uint32_t slice, uint32_t period,
 		       uint32_t points);
 
 /** sums_of_message - sums_take() for a Send of about @len octets in FPDUs of @fpdu octets of payload. */
-struct sums *sums_of_message(struct pool pools[SUMS_SIZES], uint32_t len, uint32_t fpdu);
+struct sums *sums_of_message(struct sums_store *store, uint8_t host, uint32_t len, uint32_t fpdu);
 
 /** sums_give - takes @s; NULL is allowed. */
 void sums_give(struct sums *s);

@@ -156,8 +156,8 @@ static struct fabric_sums *op_sums_take(struct fabric_conn *from, struct fabric_
 	struct sums *s = NULL;
 
 	if (in->has_qp && out->has_qp && out->qp.state == QP_OPEN)
-		s = sums_take(fabric_of_stream(in)->store.sums, out->qp.tx.max_tagged, period,
-			      len / 512);
+		s = sums_take(&fabric_of_stream(in)->store.sums, in->qp.host, out->qp.tx.max_tagged,
+			      period, len / 512);
 	if (!s)
 		return NULL;
 	s->base.fabric = from->fabric;

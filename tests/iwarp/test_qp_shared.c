@@ -141,7 +141,7 @@ static void check_memory(void)
 		       s->scratch.bytes;
 
 	for (unsigned i = 0; i < SUMS_SIZES; i++)
-		pools += s->sums[i].bytes;
+		pools += s->sums.pools[i].bytes;
 	assert_int_equal(qp_store_bytes(s) > pools, rx.rx.spill != NULL);
 	if (rx.rx.spill)
 		assert_int_equal(qp_store_bytes(s) - pools, qp_holds(&rx) - QP_STAGE_BYTES);

@@ -258,7 +258,7 @@ static uint32_t any_period(void)
 
 static struct sums *any_sums(uint32_t period)
 {
-	struct sums *s = sums_take(store.sums, pick(8) ? out.tx.max_tagged : 108 + pick(65000),
+	struct sums *s = sums_take(&store.sums, 0, pick(8) ? out.tx.max_tagged : 108 + pick(65000),
 				   period, pick(5000));
 
 	assert_non_null(s);
@@ -580,7 +580,7 @@ static void flips_are_noticed(void **state)
 		begin();
 		least = in_peer.tx.max_tagged < out.tx.max_tagged ? in_peer.tx.max_tagged
 								  : out.tx.max_tagged;
-		s = sums_take(store.sums, out.tx.max_tagged, UINT32_MAX, 4096);
+		s = sums_take(&store.sums, 0, out.tx.max_tagged, UINT32_MAX, 4096);
 		assert_non_null(s);
 		fill(0, len);
 		read_in(len, s);
@@ -603,8 +603,41 @@ static size_t sums_in_use(void)
 	size_t n = 0;
 
 	for (unsigned i = 0; i < SUMS_SIZES; i++)
-		n += store.sums[i].used;
+		n += store.sums.pools[i].used;
 	return n;
+}
+
+/* Takes all that @host may have of the smallest size. Return: how many. */
+static unsigned take_all(struct sums_store *from, struct sums **all, uint8_t host)
+{
+	unsigned n = 0;
+
+	while ((all[n] = sums_of_message(from, host, 4096, 1448)))
+		n++;
+	return n;
+}
+
+static void a_host_leaves_half_to_others(void **state)
+{
+	enum { MOST = SUMS_MOST / SUMS_LEAST / sizeof(struct sum_point) };
+	static struct sums *first[MOST], *second[MOST];
+	static struct sums_store from;
+	unsigned n, n2;
+
+	(void)state;
+	sums_store_init(&from);
+	n = take_all(&from, first, 7);
+	n2 = take_all(&from, second, 8);
+	assert_true(n >= 1000);
+	assert_in_range(n2, n / 2 - 1, n / 2 + 1);
+	for (unsigned i = 0; i < n; i++)
+		sums_give(first[i]);
+	for (unsigned i = 0; i < n2; i++)
+		sums_give(second[i]);
+	for (unsigned i = 0; i < SUMS_SIZES; i++)
+		assert_int_equal(from.pools[i].used, 0);
+	assert_int_equal(take_all(&from, first, 8), n);
+	sums_store_fini(&from);
 }
 
 static void say(uint32_t len, bool last)
@@ -655,7 +688,7 @@ static void memory_of_sums_is_bounded(void **state)
 
 	(void)state;
 	qp_store_init(&some, &counters);
-	while ((taken[n] = sums_take(some.sums, 1000, UINT32_MAX, 1)))
+	while ((taken[n] = sums_take(&some.sums, (uint8_t)n, 1000, UINT32_MAX, 1)))
 		n++;
 	assert_in_range(n, 256, SUMS_MOST / (SUMS_LEAST * sizeof(struct sum_point)));
 	while (n > 0)
@@ -666,6 +699,7 @@ static void memory_of_sums_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_host_leaves_half_to_others),
 		cmocka_unit_test(memory_of_sums_is_bounded),
 		cmocka_unit_test(lengths_are_shifted),
 		cmocka_unit_test(right_octets_arrive),
