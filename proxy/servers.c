@@ -11,8 +11,8 @@
  *
  * A client follows its own sessions. If one of them is open at a server, the next one goes there,
  * even if the server failed others, because it need not fail this client. The client moves to
- * another server, with all its sessions, only if probes report its server down or the server does
- * not accept this very connection. If an operator drains the client, and it would choose another
+ * another server, with all its sessions, only if probes report its server down or this very
+ * connection to the server fails without an answer. If an operator drains the client, and it would choose another
  * server by now, it follows none of its sessions.
  */
 #include "proxy/servers_internal.h"
@@ -178,6 +178,8 @@ static enum servers_answer choose(struct servers *s, struct servers_user *g,
 		g->pin = pin_get(s, client);
 	if (!g->pin)
 		return SERVERS_SHORT;
+	if (g->is_unwanted)
+		return SERVERS_OVER;
 	if (follows(s, g, now)) {
 		take_server(s, g, g->pin->server, now);
 		return SERVERS_GO;
@@ -292,6 +294,22 @@ bool servers_failed(struct servers *s, struct servers_user *g, nsec_t now)
 	give_up_server(s, g);
 	pthread_mutex_unlock(&s->lock);
 	return !was_down;
+}
+
+void servers_rejected(struct servers *s, struct servers_user *g, nsec_t now)
+{
+	struct server *server;
+
+	pthread_mutex_lock(&s->lock);
+	server = &s->at[g->server];
+	server->count.failures++;
+	if (server->is_tried) /* it has answered, so the next session may try it */
+		server->down_until = now;
+	server->is_tried = false;
+	g->tried |= UINT64_C(1) << g->server;
+	g->is_unwanted = g->pin->open > 0 && g->pin->server == g->server;
+	give_up_server(s, g);
+	pthread_mutex_unlock(&s->lock);
 }
 
 bool servers_has_moved(struct servers *s, const struct servers_user *g)

@@ -17,11 +17,11 @@
  * - While the client has a session open at a server, its later sessions go there, even if names,
  *   other servers or the configuration have changed. A client that an operator drains is the
  *   exception.
- * - If that server does not accept a connection, or probes found it down, the whole client moves:
- *   another server is assigned to it, and its sessions at the old one have to leave
+ * - If a connection to that server fails without an answer, or probes found it down, the whole
+ *   client moves: another server is assigned to it, and its sessions at the old one have to leave
  *   (servers_has_moved()).
  *
- * A server whose connection set-up failed is down for a time that doubles with each failure.
+ * A server whose connection set-up failed without an answer is down for a time that doubles with each failure.
  * Clients that are not assigned to it go to other servers, as long as one is up. When the time is
  * over one client tries it.
  *
@@ -99,6 +99,7 @@ struct servers_user {
 	uint32_t server;	 /* slot of its server; valid after SERVERS_GO */
 	uint32_t epoch;		 /* private */
 	bool has_server, is_open;
+	bool is_unwanted; /* private: rejected by the server of its client's open sessions */
 	/* Set by the caller: the session has waited for a look-up long enough to use older
 	 * results. */
 	bool has_waited;
@@ -134,6 +135,19 @@ bool servers_opened(struct servers *s, struct servers_user *g, bool *came_up) WA
 /** servers_failed - the connection to .server could not be set up. Return: whether the server was
  * up before. */
 bool servers_failed(struct servers *s, struct servers_user *g, nsec_t now);
+
+/**
+ * servers_rejected - .server answered, and rejected the connection
+ *
+ * State:  a server rejects connections of one client: the client is not on its list, has all the
+ *         sessions it may have, or named gateways that make the connection look like a loop.
+ * Danger: the server counts as down for all clients, or open sessions of the client move.
+ * Rule:   nothing changes for other sessions. The session tries the next server. If its client has
+ *         sessions open at this one, it tries no other, because it would move them.
+ * Pinned: tests/proxy/test_servers.c:a_rejection_is_about_one_connection,
+ *         tests/session/test_upstreams.c:a_rejection_moves_nobody
+ */
+void servers_rejected(struct servers *s, struct servers_user *g, nsec_t now);
 
 /** servers_has_moved - whether the client of @g is now assigned to another server. */
 bool servers_has_moved(struct servers *s, const struct servers_user *g);

@@ -67,6 +67,13 @@ static void note_failure(struct session *s, int status)
 	char server[FABRIC_ADDR_TEXT];
 
 	session_server_text(s, server);
+	if (status == ERR_REJECTED) {
+		servers_rejected(s->route->servers, &s->upstream->user, s->proxy->now);
+		log_peer(LOG_LEVEL_INFO, "upstream.rejected", s->host,
+			 "session=%llu route=%s server=%s", (unsigned long long)s->id,
+			 s->route->route->name, server);
+		return;
+	}
 	if (servers_failed(s->route->servers, &s->upstream->user, s->proxy->now))
 		log_peer(LOG_LEVEL_WARN, "upstream.down", s->route->route->name,
 			 "route=%s server=%s cause=%s", s->route->route->name, server,

@@ -116,6 +116,11 @@ static inline bool fails(struct servers_user *g)
 	return servers_failed(servers, g, now);
 }
 
+static inline void is_rejected(struct servers_user *g)
+{
+	servers_rejected(servers, g, now);
+}
+
 static inline void leaves(struct servers_user *g)
 {
 	servers_leave(servers, g);

@@ -223,6 +223,35 @@ static void an_open_client_is_not_moved_by_failures_of_others(void **state)
 	end();
 }
 
+/* A server that rejects a connection serves others, and may serve the same client's other sessions. */
+static void a_rejection_is_about_one_connection(void **state)
+{
+	struct servers_user a = {.pin = NULL}, more = {.pin = NULL}, b = {.pin = NULL},
+			    c = {.pin = NULL};
+
+	(void)state;
+	begin(pair);
+	goes_to(&b, "10.1.0.2", "10.0.0.1");
+	is_rejected(&b);
+	is_with(&b, "10.1.0.2", "10.0.0.2"); /* this session alone goes elsewhere */
+	assert_int_equal(seen("10.0.0.1")->figures.up, 1);
+	is_with(&a, "10.1.0.1", "10.0.0.1");
+	is_with(&c, "10.1.0.3", "10.0.0.1");
+	goes_to(&more, "10.1.0.1", "10.0.0.1");
+	is_rejected(&more);
+	goes_to(&more, "10.1.0.1", "-"); /* or it would move the client's open session */
+	leaves(&more);
+	assert_false(has_moved(&a));
+	assert_int_equal(figures()->moves, 0);
+	assert_int_equal(seen("10.0.0.1")->figures.up, 1);
+	is_with(&more, "10.1.0.1", "10.0.0.1"); /* later */
+	leaves(&a);
+	leaves(&more);
+	leaves(&b);
+	leaves(&c);
+	end();
+}
+
 static void a_client_moves_whole_and_only_when_it_arrives(void **state)
 {
 	struct servers_user a[4] = {{.pin = NULL}}, b = {.pin = NULL}, late = {.pin = NULL};
@@ -446,6 +475,7 @@ int main(void)
 		cmocka_unit_test(probes_find_down_what_still_connects),
 		cmocka_unit_test(connections_of_a_client_go_to_one_server),
 		cmocka_unit_test(an_open_client_is_not_moved_by_failures_of_others),
+		cmocka_unit_test(a_rejection_is_about_one_connection),
 		cmocka_unit_test(a_client_moves_whole_and_only_when_it_arrives),
 		cmocka_unit_test(a_client_with_nowhere_to_go_stays),
 		cmocka_unit_test(a_client_that_comes_back_counts_its_own),

@@ -38,7 +38,8 @@ struct node {
 	struct fabric_addr addr;
 	struct buf_arena arena;
 	struct leg_config cfg;
-	bool refuses, hangs; /* a server: no connections; no answers */
+	/* a server: connections end before they are answered; connections are rejected; no answers */
+	bool refuses, rejects, hangs;
 	unsigned accepted, calls;
 	struct end *held; /* a call that was not answered */
 	struct end ends[ENDS];
@@ -155,6 +156,10 @@ static void node_turn(struct node *n)
 
 		if (ev.type == FABRIC_EV_REQUEST) {
 			if (n->refuses) {
+				fabric_destroy(ev.conn);
+				continue;
+			}
+			if (n->rejects) {
 				fabric_reject(ev.conn, view_of(NULL, 0));
 				continue;
 			}
@@ -450,6 +455,24 @@ static void a_client_refused_by_one_server_gets_the_next(void **state)
 	run(5 * S);
 	assert_true(e->is_closed && !e->is_open);
 	assert_int_equal(sessions(), 3);
+	end();
+}
+
+/* A client's own data can make a server reject its connection. */
+static void a_rejection_moves_nobody(void **state)
+{
+	struct end *e, *more;
+
+	(void)state;
+	begin(&(struct how){.by_client = false});
+	e = is_served(0);
+	at[0].rejects = true;
+	more = connects(0);
+	is_served(1);
+	run(5 * S);
+	assert_true(more->is_closed && !more->is_open && !e->is_closed);
+	assert_int_equal(sessions_of(1), 1);
+	assert_int_equal(moves(), 0);
 	end();
 }
 
@@ -760,6 +783,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(connections_of_a_client_have_one_server),
 		cmocka_unit_test(a_client_refused_by_one_server_gets_the_next),
+		cmocka_unit_test(a_rejection_moves_nobody),
 		cmocka_unit_test(a_client_moves_with_all_it_has),
 		cmocka_unit_test(a_drained_client_goes_to_the_server_chosen_anew),
 		cmocka_unit_test(a_client_that_nobody_else_takes_stays),
