@@ -43,12 +43,9 @@ struct route_state {
 	struct list probes;   /* probes under way: probe.c */
 	struct timer probing; /* when the next probes are due; armed if this relay makes them */
 	struct leg_config probe_leg, probe_leg_v1;
-	/* Until then no Reply chunk is offered beside Write chunks: txn_server_quirks.c. */
-	nsec_t no_mixed_chunks_until;
-	/* Until then replies may be longer than the NFS maximum: txn_server_quirks.c. */
-	nsec_t large_reply_until;
-	/* Until then calls carry no directions of the round-trip extension: txn_retry_form.c. */
-	nsec_t no_extension_wish_until;
+	/* Until then servers' calls carry no directions of the round-trip extension:
+	 * txn_retry_form.c. */
+	nsec_t no_reverse_wish_until;
 	struct quota_group groups[QUOTA_PURPOSES];
 	struct shares by_client;
 	/* One account for each of SERVERS_MOST servers; NULL if the route has one server at most. */
@@ -265,6 +262,21 @@ static inline bool session_goes_bare(const struct route_state *rs, unsigned slot
 
 	return auth && !auth->required &&
 	       (retried || rs->proxy->now < servers_bare_until(rs->servers, slot));
+}
+
+/** session_server_has_habit - whether the session's server is believed to have @habit now. */
+static inline bool session_server_has_habit(const struct session *s, enum servers_habit habit)
+{
+	return s->proxy->now <
+	       servers_habit_until(s->route->servers, s->upstream->user.server, habit);
+}
+
+/** session_remember_habit - the session's server has @habit: believe it for @memory. */
+static inline void session_remember_habit(const struct session *s, enum servers_habit habit,
+					  nsec_t memory)
+{
+	servers_remember_habit(s->route->servers, s->upstream->user.server, habit,
+			       s->proxy->now + memory);
 }
 
 /** session_server_text - the address of the session's server, for the log. Return: @text, of

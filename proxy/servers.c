@@ -405,6 +405,17 @@ void servers_remember_bare(struct servers *s, unsigned slot, nsec_t until)
 	pthread_mutex_unlock(&s->lock);
 }
 
+nsec_t servers_habit_until(const struct servers *s, unsigned slot, enum servers_habit habit)
+{
+	return atomic_load_explicit(&s->habits[slot][habit], memory_order_relaxed);
+}
+
+void servers_remember_habit(struct servers *s, unsigned slot, enum servers_habit habit,
+			    nsec_t until)
+{
+	atomic_store_explicit(&s->habits[slot][habit], until, memory_order_relaxed);
+}
+
 /* --- probes --- */
 
 unsigned servers_list(struct servers *s, uint32_t *slots, nsec_t now)

@@ -177,6 +177,23 @@ void servers_remember_v1(struct servers *s, unsigned slot, nsec_t until);
 nsec_t servers_bare_until(struct servers *s, unsigned slot);
 void servers_remember_bare(struct servers *s, unsigned slot, nsec_t until);
 
+/** enum servers_habit - what a server was seen to do, so that calls to it are made otherwise. */
+enum servers_habit {
+	SERVERS_NO_MIXED_CHUNKS, /* it ignores Write chunks beside a Reply chunk */
+	SERVERS_LARGE_REPLY,	 /* its replies are longer than expected */
+	SERVERS_NO_WAY,		 /* directions of the round-trip extension leave it no way */
+	SERVERS_HABITS
+};
+
+/**
+ * servers_habit_until, servers_remember_habit - until when server @slot is believed to have @habit
+ *
+ * For a session that uses the server. No lock is taken, because RPCs ask.
+ */
+nsec_t servers_habit_until(const struct servers *s, unsigned slot, enum servers_habit habit);
+void servers_remember_habit(struct servers *s, unsigned slot, enum servers_habit habit,
+			    nsec_t until);
+
 /* --- probes --- */
 
 /** servers_list - the slots of all servers in use now, into @slots of SERVERS_MOST; requests

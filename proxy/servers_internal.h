@@ -9,7 +9,7 @@
 #include "proxy/servers.h"
 
 /** State that servers.c and servers_names.c share; servers.c uses servers_names.c. All of it is
- * guarded by servers.lock. */
+ * guarded by servers.lock, except servers.habits. */
 
 /** struct server - one address. It keeps its slot while it is listed or has users. */
 struct server {
@@ -50,6 +50,9 @@ struct servers {
 	uint64_t seed; /* for the hash of .pins */
 	struct server *at;
 	unsigned nat; /* number of slots */
+	/* Of each slot's server: until when it is believed to have each habit. Not guarded by
+	 * .lock. */
+	_Atomic(nsec_t) habits[SERVERS_MOST][SERVERS_HABITS];
 	struct servers_pin *pins[SERVERS_BUCKETS];
 	/* The result of the last look-up of each host. */
 	struct servers_lookup_result {

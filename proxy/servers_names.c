@@ -134,6 +134,8 @@ static void list(struct servers *s, unsigned host, const struct fabric_addr *add
 		if (!server)
 			return;
 		*server = (struct server){.addr = *addr};
+		for (unsigned i = 0; i < SERVERS_HABITS; i++)
+			atomic_store(&s->habits[server - s->at][i], 0);
 		servers_key(addr, server->key);
 	}
 	if (server->is_listed)

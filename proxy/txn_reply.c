@@ -216,8 +216,8 @@ static struct rpc_error txn_translate(const struct txn *t, const struct rpc_erro
 }
 
 /* Whether ERR_CHUNK, which may be about any chunk of the call (RFC 8166 4.5.3), can only be about
- * the reply: the requester's call has no other chunks. Only then is it remembered for the whole
- * route. */
+ * the reply: the requester's call has no other chunks. Only then is it remembered for all calls to
+ * the server. */
 static bool is_about_reply(const struct txn *t, const struct rpc_error *report)
 {
 	return report->code == RPC_ERROR_CHUNK && t->in.nreads == 0 && t->in.nwrites == 0 &&

@@ -25,8 +25,8 @@
  * Rule:   the call is not sent again here. If the requester's own Write chunk was too short, the
  *         error goes to the requester. If directions that the gateway chose left no way, the
  *         session ends and RPC sends the call again, as after a reply that outgrew its chunk
- *         (txn_server_quirks.c). Calls of the route then carry no directions for a while, or that would
- *         repeat for ever.
+ *         (txn_server_quirks.c). Calls to that server (servers' calls: all of the route) then carry no
+ *         directions for a while, or that would repeat for ever.
  * Pinned: tests/hostile/cases_server_asked.py, decision 124
  *
  * State:  a call may have to be formed again until it is answered, if this responder has not been
@@ -172,8 +172,12 @@ static void ask_no_more(struct txn *t)
 	log_peer(LOG_LEVEL_INFO, "upstream.habit", rs->route->name,
 		 "route=%s what=\"no way for data that a reply was to bring along\"",
 		 rs->route->name);
-	rs->no_extension_wish_until =
-		t->s->proxy->now + (memory > DEBT_TIMEOUT ? memory : DEBT_TIMEOUT);
+	if (memory < DEBT_TIMEOUT)
+		memory = DEBT_TIMEOUT;
+	if (t->reverse)
+		rs->no_reverse_wish_until = t->s->proxy->now + memory;
+	else
+		session_remember_habit(t->s, SERVERS_NO_WAY, memory);
 }
 
 bool txn_had_no_way(struct txn *t, const struct rpc_error *e)
@@ -197,7 +201,9 @@ bool txn_was_unheeded(struct txn *t)
 
 bool txn_may_ask(const struct txn *t)
 {
-	return t->s->proxy->now >= t->s->route->no_extension_wish_until;
+	if (t->reverse)
+		return t->s->proxy->now >= t->s->route->no_reverse_wish_until;
+	return !session_server_has_habit(t->s, SERVERS_NO_WAY);
 }
 
 bool txn_is_stale(const struct txn *t, enum rpc_error_code code)

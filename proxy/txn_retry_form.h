@@ -38,7 +38,7 @@ bool txn_had_no_way(struct txn *t, const struct rpc_error *e) WARN_UNUSED;
  */
 bool txn_was_unheeded(struct txn *t) WARN_UNUSED;
 
-/** txn_may_ask - whether calls may carry directions for the data of their reply. */
+/** txn_may_ask - whether @t may carry directions for the data of its reply. */
 bool txn_may_ask(const struct txn *t);
 
 /** txn_is_stale - whether a report with @code is about a form that @t has given up before. */

@@ -12,8 +12,8 @@
  * Danger: the client takes a shortened success for the whole result, and applications read wrong
  *         data.
  * Rule:   a reply that cannot be trusted becomes an error. What the server does is remembered, and
- *         later calls avoid it.
- * Pinned: tests/session/test_written.c, decisions 89, 90, 91, 95.
+ *         later calls to that server avoid it.
+ * Pinned: tests/session/test_written.c, test_server_habits.c; decisions 89, 90, 91, 95.
  */
 #include "base/log.h"
 #include "proxy/txn_server_quirks.h"
@@ -65,17 +65,16 @@ static bool is_cut(const struct txn *t)
 
 uint32_t txn_slack(const struct txn *t)
 {
-	return t->to_filer && t->s->proxy->now < t->s->route->large_reply_until ? SLACK : 0;
+	return t->to_filer && session_server_has_habit(t->s, SERVERS_LARGE_REPLY) ? SLACK : 0;
 }
 
 static void learn_large_reply(const struct txn *t)
 {
-	const struct route_state *rs = t->s->route;
-	nsec_t memory = rs->route->version_memory;
+	nsec_t memory = t->s->route->route->version_memory;
 
 	/* At least until the call was sent again. */
-	t->s->route->large_reply_until =
-		t->s->proxy->now + (memory > DEBT_TIMEOUT ? memory : DEBT_TIMEOUT);
+	session_remember_habit(t->s, SERVERS_LARGE_REPLY,
+			       memory > DEBT_TIMEOUT ? memory : DEBT_TIMEOUT);
 }
 
 /*
@@ -84,7 +83,7 @@ static void learn_large_reply(const struct txn *t)
  * Danger: the gateway must not repeat the call, and an error would tell the client that it failed.
  * Rule:   the session ends. Over a new connection the requester sends its calls again, as after any
  *         lost connection; servers' duplicate reply caches and NFSv4's slots are made for that.
- *         From now on calls of the route offer more.
+ *         From now on calls to that server offer more.
  * Pinned: tests/session/test_written.c:a_reply_longer_than_expected_is_asked_for_again, decision
  *         95.
  */
@@ -102,7 +101,7 @@ bool txn_outgrew(struct txn *t)
 bool txn_avoids_reply_chunk(const struct txn *t)
 {
 	return t->to_filer && t->in.nwrites &&
-	       t->s->proxy->now < t->s->route->no_mixed_chunks_until;
+	       session_server_has_habit(t->s, SERVERS_NO_MIXED_CHUNKS);
 }
 
 static bool is_version_3(const struct rpchdr *hdr)
@@ -132,12 +131,12 @@ void txn_note_reply(struct txn *t, const struct rpc_msg *reply)
  * for other reasons.) The server may be fixed one day, so the memory ends after a while. */
 static void learn_no_mixed_chunks(const struct txn *t)
 {
-	struct route_state *rs = t->s->route;
+	const struct route_state *rs = t->s->route;
 
 	log_peer(LOG_LEVEL_INFO, "upstream.habit", rs->route->name,
 		 "route=%s what=\"no Write list where a Reply chunk was offered, too\"",
 		 rs->route->name);
-	rs->no_mixed_chunks_until = t->s->proxy->now + rs->route->version_memory;
+	session_remember_habit(t->s, SERVERS_NO_MIXED_CHUNKS, rs->route->version_memory);
 }
 
 int txn_check_reported(struct txn *t, struct rpc_error *e)

@@ -417,6 +417,45 @@ static void clients_of_one_network_are_spread(void **state)
 	end();
 }
 
+/* --- habits --- */
+
+static nsec_t habit_of(const struct servers_user *g, enum servers_habit habit)
+{
+	return servers_habit_until(servers, g->server, habit);
+}
+
+static void a_habit_is_of_one_server_and_goes_with_it(void **state)
+{
+	static const char *const others[] = {"10.0.0.3", "10.0.0.4", NULL};
+	struct servers_config cfg = config_of(others);
+	struct servers_user a = {.pin = NULL}, b = {.pin = NULL};
+
+	(void)state;
+	begin(pair);
+	goes_to(&a, "10.1.0.1", "10.0.0.1");
+	servers_remember_habit(servers, a.server, SERVERS_LARGE_REPLY, now + S);
+	assert_true(habit_of(&a, SERVERS_LARGE_REPLY) == now + S);
+	assert_true(habit_of(&a, SERVERS_NO_MIXED_CHUNKS) == 0);
+	fails(&a);
+	goes_to(&a, "10.1.0.1", "10.0.0.2");
+	for (unsigned i = 0; i < SERVERS_HABITS; i++)
+		assert_true(habit_of(&a, (enum servers_habit)i) == 0);
+	leaves(&a);
+	/* Other servers take the slots. */
+	assert_int_equal(servers_configure(servers, &cfg), 0);
+	goes_to(&a, "10.1.0.1", "10.0.0.3");
+	goes_to(&b, "10.1.0.1", "10.0.0.3");
+	fails(&b);
+	goes_to(&b, "10.1.0.1", "10.0.0.4");
+	for (unsigned i = 0; i < SERVERS_HABITS; i++)
+		assert_true(habit_of(&a, (enum servers_habit)i) +
+				    habit_of(&b, (enum servers_habit)i) ==
+			    0);
+	leaves(&a);
+	leaves(&b);
+	end();
+}
+
 /* --- threads --- */
 
 enum { THREADS = 4, ROUNDS = 4000 };
@@ -482,6 +521,7 @@ int main(void)
 		cmocka_unit_test(a_client_that_is_drained_chooses_anew),
 		cmocka_unit_test(one_under_way_when_drained_chooses_anew),
 		cmocka_unit_test(clients_of_one_network_are_spread),
+		cmocka_unit_test(a_habit_is_of_one_server_and_goes_with_it),
 		cmocka_unit_test(workers_share_them),
 	};
 
