@@ -230,7 +230,14 @@ static void log_problem(enum log_level level, const char *event, const struct si
 		  p->remedy);
 }
 
-static void reload_side(struct side *side, int64_t now)
+/* A kept route has the lines of an earlier file, so the line is left out. */
+static void print_kept(const struct side *side, const struct auth_problem *p, FILE *problems)
+{
+	fprintf(problems, "route \"%s\", %s: %s \"%s\": %s%s%s\n", side->route, side->name, p->key,
+		p->path ? p->path : "-", p->why, *p->remedy ? ": " : "", p->remedy);
+}
+
+static void reload_side(struct side *side, int64_t now, FILE *problems)
 {
 	struct auth_problem problem;
 	struct hostauth_creds *creds = auth_files_load(side->role, side->cfg, &problem);
@@ -240,6 +247,7 @@ static void reload_side(struct side *side, int64_t now)
 	if (!creds || !auth_files_is_current(creds, side->cfg, now, &problem)) {
 		hostauth_creds_put(creds);
 		log_problem(LOG_LEVEL_ERROR, "hostauth.kept", side, &problem);
+		print_kept(side, &problem, problems);
 		return;
 	}
 	hostauth_creds_times(creds, &times);
@@ -288,11 +296,11 @@ static void warn_side(const struct side *side, int64_t wall)
 		log_problem(LOG_LEVEL_ERROR, "hostauth.early", side, &problem);
 }
 
-void auth_reload(struct auth *auth, int64_t now)
+void auth_reload(struct auth *auth, int64_t now, FILE *problems)
 {
 	for (unsigned i = 0; i < auth->nsides; i++)
 		if (auth->sides[i].creds && !auth->sides[i].is_retired)
-			reload_side(&auth->sides[i], now);
+			reload_side(&auth->sides[i], now, problems);
 	auth->tick_at = 0; /* new credentials may expire soon */
 }
 

@@ -65,9 +65,9 @@ const struct leg_auth *auth_leg(const struct auth *auth, unsigned route, enum au
 				bool required);
 
 /** auth_reload - read all files again, for connections made from now on. Credentials that are
- * unusable at @now do not replace the old ones. Logs a line for each side of a route with
- * credentials. */
-void auth_reload(struct auth *auth, int64_t now);
+ * unusable at @now do not replace the old ones: @problems gets a line for each. Logs a line for each
+ * side of a route with credentials. */
+void auth_reload(struct auth *auth, int64_t now, FILE *problems);
 
 /** auth_times - when the credentials of one side of a route expire. Return: whether it has any. */
 bool auth_times(const struct auth *auth, unsigned route, enum auth_side which,

@@ -7,8 +7,11 @@
  *        +----------------+--------- refused <--------------+                            |
  *                                                                                       done
  *
- * Credentials of routes that stay are read anew as well, each side for itself: what has become
- * unusable of one leaves it what it has.
+ * - The files of host authentication of all routes are read first, as at a start. The reload is
+ *   refused if a start would be. Expired credentials do not prevent a start, so they do not refuse a
+ *   reload either: one route's expired file must not keep renewed files of other routes from use.
+ * - Credentials of kept routes are replaced last. A side whose new credentials are expired keeps the
+ *   old ones, and the answer says so.
  */
 #include "daemon/reload.h"
 
@@ -83,7 +86,7 @@ static void say_problem(struct reload *r, const char *what)
 static void settle(struct reload *r)
 {
 	const struct change *c = r->change;
-	const struct reload_result result = {.problems = "",
+	const struct reload_result result = {.problems = r->problems,
 					     .added = c->nadded,
 					     .changed = c->nchanged,
 					     .removed = c->nremoved,
@@ -99,6 +102,21 @@ static void settle(struct reload *r)
 	notify_all(r, &result);
 }
 
+/* .problems gets the files that were not taken. */
+static void replace_credentials(struct reload *r)
+{
+	FILE *problems;
+
+	memset(r->problems, 0, sizeof(r->problems));
+	problems = fmemopen(r->problems, sizeof(r->problems) - 1, "w");
+	if (!problems) {
+		say_problem(r, "out of memory: the files of host authentication were not read");
+		return;
+	}
+	auth_reload(r->cfg.auth, time(NULL), problems);
+	fclose(problems);
+}
+
 static void apply(struct reload *r)
 {
 	struct config *now = r->change->cfg;
@@ -109,7 +127,7 @@ static void apply(struct reload *r)
 	change_done(r->cfg.gw, r->cfg.auth, r->change);
 	config_free(r->current);
 	r->current = now;
-	auth_reload(r->cfg.auth, time(NULL));
+	replace_credentials(r);
 }
 
 static void ask_worker(struct reload *r)
@@ -197,6 +215,15 @@ static void on_step(struct reload *r)
 	drain_next(r);
 }
 
+static int check_files(const struct config *file, const char *path, FILE *errors)
+{
+	struct auth *auth;
+	int err = auth_new(file, path, errors, &auth);
+
+	auth_free(auth);
+	return err;
+}
+
 /* Return: 0 with .change prepared, or an error with its reasons. */
 static int prepare(struct reload *r)
 {
@@ -219,6 +246,10 @@ static int prepare(struct reload *r)
 	}
 	err = load_config(cfg->path, &file, errors);
 	if (!err)
+		err = check_files(file, cfg->path, errors);
+	if (err)
+		config_free(file);
+	else
 		err = change_prepare(cfg->gw, cfg->auth, file, cfg->running, cfg->path, errors,
 				     &r->change);
 	fclose(errors);

@@ -17,7 +17,8 @@ struct reload;
 /** struct reload_result - valid only during the call that reports it. */
 struct reload_result {
 	bool is_refused;
-	const char *problems;			/* lines, each with its newline */
+	/* lines, each with its newline; if the file was not refused: files that were not taken */
+	const char *problems;
 	unsigned added, changed, removed, kept; /* numbers of routes */
 	const char *restart; /* keys that take effect only after a restart; empty: none */
 };

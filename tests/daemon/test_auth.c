@@ -289,6 +289,20 @@ static void the_checker_looks_at_the_time(void **state)
 	put_all();
 }
 
+/* The problems that auth_reload() reports to its caller. */
+static char kept[1024];
+
+static void reload(struct auth *auth, int64_t now)
+{
+	FILE *problems;
+
+	memset(kept, 0, sizeof(kept));
+	problems = fmemopen(kept, sizeof(kept) - 1, "w");
+	assert_non_null(problems);
+	auth_reload(auth, now, problems);
+	fclose(problems);
+}
+
 static struct hostauth_creds *creds_of(const struct leg_auth *leg)
 {
 	struct hostauth_creds *creds = leg->creds(leg);
@@ -323,7 +337,7 @@ static void what_is_new_is_used_and_else_the_old(void **state)
 		old = creds_of(mine);
 		put(bad[i].name, bad[i].key);
 		listen_to_log();
-		auth_reload(auth, in_2027);
+		reload(auth, in_2027);
 		assert_ptr_equal(creds_of(mine), old);
 		assert_said("level=error event=hostauth.kept route=one");
 		assert_said(bad[i].why);
@@ -335,14 +349,17 @@ static void what_is_new_is_used_and_else_the_old(void **state)
 	put("cert", "expired.pem");
 	put("key", "expired.pem");
 	listen_to_log();
-	auth_reload(auth, in_2027);
+	reload(auth, in_2027);
 	assert_ptr_equal(creds_of(leg), old);
 	assert_said("/cert\" why=\"it expired at 2021-01-01T00:00:00Z");
+	assert_non_null(strstr(kept, "route \"one\", listen: certificate \"/"));
+	assert_non_null(strstr(kept, "/cert\": it expired at 2021-01-01T00:00:00Z: renew it"));
 	put("cert", "client.pem");
 	put("key", "client.pem");
 	listen_to_log();
-	auth_reload(auth, in_2027);
+	reload(auth, in_2027);
 	log_set_sink(NULL);
+	assert_string_equal(kept, "");
 	assert_ptr_not_equal(creds_of(leg), old);
 	assert_said("event=hostauth.loaded route=one side=listen expires=2126-01-01T00:00:00Z");
 	assert_said("event=hostauth.loaded route=one side=upstream expires=never");
@@ -379,7 +396,7 @@ static void expiry_is_reported_once_a_day(void **state)
 	assert_false(warns(auth, 2 + day, near + 1));
 	/* Files that were read again are checked for expiry at once. */
 	listen_to_log();
-	auth_reload(auth, near + 1);
+	reload(auth, near + 1);
 	assert_true(warns(auth, 3 + day, near + 1));
 	assert_said("days=29");
 	assert_true(warns(auth, 4 + 2 * day, end_of_all));
@@ -401,7 +418,7 @@ static void one_authority_may_end_before_the_other(void **state)
 	put_both("ca", "ca.pem", "expired.pem");
 	assert_int_equal(check(in_2027), 0);
 	listen_to_log();
-	auth_reload(auth, in_2027);
+	reload(auth, in_2027);
 	assert_ptr_not_equal(creds_of(leg), old);
 	assert_said("event=hostauth.loaded route=one side=listen");
 	assert_true(warns(auth, 1, in_2027));
@@ -409,7 +426,7 @@ static void one_authority_may_end_before_the_other(void **state)
 	old = creds_of(leg);
 	put("ca", "expired.pem");
 	listen_to_log();
-	auth_reload(auth, in_2027);
+	reload(auth, in_2027);
 	log_set_sink(NULL);
 	assert_ptr_equal(creds_of(leg), old);
 	assert_said("event=hostauth.kept route=one side=listen key=ca ");

@@ -17,6 +17,7 @@ struct answer {
 	const struct ctl_options *o;
 	struct show show;
 	struct clients *clients;
+	bool has_problem;
 	int err;
 };
 
@@ -24,6 +25,7 @@ static void on_line(void *arg, const char *name, struct json_object *value, cons
 {
 	struct answer *a = arg;
 
+	a->has_problem = a->has_problem || strcmp(name, "problem") == 0;
 	if (a->clients && strcmp(name, "session") == 0)
 		a->err = a->err ? a->err : clients_add(a->clients, value);
 	else if (a->clients)
@@ -66,6 +68,9 @@ static int run(const struct ctl_options *o)
 		complain(why);
 	else if (a.err)
 		status = complain("out of memory");
+	else if (a.has_problem)
+		status = complain("the configuration was applied, except these files: the old ones "
+				  "stay in use");
 	else if (a.clients)
 		clients_show(a.clients, stdout, o->json);
 	clients_free(a.clients);

@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# edges.sh BIN CASE: what operators get to see when files, outputs or names are not as they should be.
+# All on loopback.
+set -u
+BIN=$1
+CASE=$2
+HERE=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/loopback.sh
+. "$HERE/../loopback.sh"
+KEYS=$HERE/../hostauth/keys
+CONF=$DIR/gw.conf
+LOG=$DIR/gateway.err
+CTL=$DIR/control
+
+# configure CREDITS: a route with host authentication and one without, which has these credits
+configure() {
+    cat >"$CONF" <<END
+workers = 1;
+memory_limit = "256M";
+control = "$CTL";
+routes = ( { name = "proved";
+  listen   = { address = "$HOST"; port = 20049; hostauth = { mode = "require";
+    certificate = "$DIR/gw.pem"; key = "$DIR/gw.key"; ca = "$DIR/ca.pem"; }; };
+  upstream = { address = "$HOST"; port = 20050; };
+}, { name = "plain";
+  listen   = { address = "$HOST"; port = 20051; credits = $1; };
+  upstream = { address = "$HOST"; port = 20050; };
+} );
+END
+}
+put() { # CERTIFICATE KEY
+    install -m 644 "$KEYS/$1.pem" "$DIR/gw.pem"
+    install -m 600 "$KEYS/$2.pem" "$DIR/gw.key"
+    install -m 644 "$KEYS/ca.pem" "$DIR/ca.pem"
+}
+gateway() {
+    start gateway "$BIN/rpcrdma-gw" -c "$CONF"
+    PID=$pid
+    wait_for 20 grep -q event=ready "$LOG" || fail "it does not start"
+}
+stop() {
+    kill "$PID"
+    wait "$PID" || fail "exit code $?"
+    grep -q 'event=end code=0 heap_live=0' "$LOG" || fail "something is left"
+}
+gwctl() { expect_exit "$1" "$BIN/rpcrdma-gwctl" -s "$CTL" "${@:2}"; }
+is_proved() { # by a client that has a certificate
+    timeout 20 "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20049" --version 2 --op null --count 3 \
+        --hostauth-cert "$KEYS/client.pem" --hostauth-key "$DIR/client.key" --hostauth-ca "$KEYS/ca.pem" \
+        --hostauth-name server.example >"$DIR/perf" 2>&1 || fail "no service: $(cat "$DIR/perf")"
+}
+# refuses_reload REGEXP: for files that a start refuses, and nothing of the file is applied
+refuses_reload() {
+    gwctl 1 reload
+    says "$1"
+    says 'the configuration was refused, and nothing has changed'
+    grep -q 'event=reload routes' "$LOG" && fail "a refused file is applied"
+    is_proved
+}
+
+# A reload whose files of host authentication cannot be used does not report success.
+case_reload_files() {
+    install -m 600 "$KEYS/client.pem" "$DIR/client.key"
+    put server server
+    configure 64
+    perf_server 20050
+    gateway
+    is_proved
+    configure 32
+    rm "$DIR/gw.pem"
+    refuses_reload "gw.conf:6: certificate .*/gw.pem\": No such file"
+    put client server
+    refuses_reload "gw.conf:6: key .*the key is not the certificate's"
+    put server server
+    chmod 644 "$DIR/gw.key"
+    refuses_reload "gw.conf:6: key .*users other than its owner"
+    # An expired certificate does not keep other routes' changes from use, but the answer says it.
+    put expired expired
+    gwctl 1 reload
+    says 'route "proved", listen: certificate .*/gw.pem": it expired at 2021'
+    says 'routes     0 added, 1 changed, 0 removed, 1 as they were'
+    says 'rpcrdma-gwctl: the configuration was applied, except these files'
+    is_proved
+    put server server
+    gwctl 0 reload
+    says 'routes     0 added, 0 changed, 0 removed, 2 as they were'
+    is_proved
+    stop
+}
+
+declare -F "case_$CASE" >/dev/null || fail "no such case"
+"case_$CASE"
+echo "PASS $CASE"
