@@ -34,6 +34,11 @@
 		.size = sizeof(((type *)NULL)->member), .words = config_hop_words,                 \
 		.nwords = CONFIG_HOP_WORDS                                                         \
 	}
+#define ADMITS(text, which, type, member)                                                          \
+	{                                                                                          \
+		.name = (text), .kind = (which), .offset = offsetof(type, member),                 \
+		.size = sizeof(((type *)NULL)->member), .needs_items = true                        \
+	}
 #define REQUIRED(text, which, type, member)                                                        \
 	{                                                                                          \
 		.name = (text), .kind = (which), .offset = offsetof(type, member),                 \
@@ -62,7 +67,7 @@ enum { HOUR_S = 3600, DAY_S = 24 * HOUR_S, WEEK_S = 7 * DAY_S, SECOND_US = 10000
 		OTHER("ca", KEY_FILE, struct config_hostauth, ca),                                 \
 		OTHER("crl", KEY_FILE, struct config_hostauth, crl),                               \
 		OTHER("psk_file", KEY_FILE, struct config_hostauth, psk),                          \
-		OTHER("names", KEY_NAMES, struct config_hostauth, names),                          \
+		ADMITS("names", KEY_NAMES, struct config_hostauth, names),                         \
 		NUMBER("timeout", struct config_hostauth, timeout_s, 1, HOUR_S),                   \
 		NUMBER("warn_days", struct config_hostauth, warn_days, 0, 3650)
 
@@ -81,7 +86,7 @@ static const struct key listen_keys[] = {
 	OTHER("fabric", KEY_FABRIC, struct config_end, fabric),
 	REQUIRED("address", KEY_ADDRESS, struct config_end, address),
 	NUMBER("port", struct config_end, port, 1, 65535),
-	OTHER("clients", KEY_NETS, struct config_end, clients),
+	ADMITS("clients", KEY_NETS, struct config_end, clients),
 	OTHER("rpcbind", KEY_BOOL, struct config_end, rpcbind),
 	OTHER("versions", KEY_VERSIONS, struct config_end, versions),
 	HOP("hop", struct config_end, hop),
@@ -151,7 +156,7 @@ static const struct key_table log_table = TABLE(log_keys);
 
 static const struct key route_keys[] = {
 	REQUIRED("name", KEY_NAME, struct config_route, name),
-	OTHER("for", KEY_NAMES, struct config_route, names),
+	ADMITS("for", KEY_NAMES, struct config_route, names),
 	{.name = "listen",
 	 .kind = KEY_GROUP,
 	 .offset = offsetof(struct config_route, listen),

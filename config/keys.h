@@ -41,6 +41,7 @@ struct key {
 	const char *name;
 	enum key_kind kind;
 	bool is_required;
+	bool needs_items;    /* list: without items it would admit what the key is to keep out */
 	size_t offset, size; /* of the field */
 	uint64_t min, max;
 	uint32_t multiple;

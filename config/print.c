@@ -178,9 +178,18 @@ static bool is_absent(const struct key_table *table, const void *base)
 	return false;
 }
 
-/* An upstream has one address or a list of them: the unused key is not printed. */
+static bool is_empty(const struct key *key, const void *field)
+{
+	return key->kind == KEY_NETS ? !((const struct config_nets *)field)->n
+				     : !((const struct config_names *)field)->n;
+}
+
+/* An upstream has one address or a list of them: the unused key is not printed, nor is an empty list
+ * that the file must not have. */
 static bool is_unsaid(const struct key *key, const void *field)
 {
+	if (key->needs_items)
+		return is_empty(key, field);
 	return (key->kind == KEY_HOST && !*(const char *)field) ||
 	       (key->kind == KEY_HOSTS && !((const struct config_names *)field)->n);
 }

@@ -87,6 +87,9 @@ int reader_list(struct reader *r, const config_setting_t *s, const struct key *k
 	if (n > most)
 		reader_error(r, reader_line(s), "%s has %d items: use %d at most", key->name, n,
 			     most);
+	if (n == 0 && key->needs_items)
+		reader_error(r, reader_line(s), "%s is empty: give at least one, or leave it out",
+			     key->name);
 	return n > most ? -1 : n;
 }
 

@@ -419,6 +419,7 @@ static const struct bad routes[] = {
 	{ON("clients = [ \"::ffff:192.0.2.0/120\" ];"),
 	 "4: clients has \"::ffff:192.0.2.0/120\", an IPv4 network in IPv6: write "
 	 "\"192.0.2.0/24\"\n"},
+	{ON("clients = [];"), "4: clients is empty: give at least one, or leave it out\n"},
 	{ON("clients = \"192.0.2.0/24\";"),
 	 "4: clients must be a list: write [\"192.0.2.0/24\", ...]\n"},
 	{ON("rpcbind = 1;"), "4: rpcbind must be true or false: write it without quotes\n"},

@@ -47,6 +47,8 @@ static const struct bad hostauth[] = {
 	{ON_AUTH("mode = \"off\"; ca = \"/a\\\"b\";"), "5: ca" NOT_PLAIN},
 	{ON_AUTH("mode = \"off\"; names = \"client.example\";"),
 	 "5: names must be a list: write [\"host.example\", ...]\n"},
+	{ON_AUTH("mode = \"off\"; names = [];"),
+	 "5: names is empty: give at least one, or leave it out\n"},
 	{ON_AUTH("mode = \"off\"; names = [ 1 ];"),
 	 "5: names must be text: write each name in double quotes\n"},
 	{ON_AUTH("mode = \"off\"; names = [ \"a\", \"\" ];"),
@@ -106,6 +108,8 @@ static const struct bad hostauth[] = {
 	"\" leads to route \"a\" already: a name leads to one route\n"
 
 static const struct bad shared[] = {
+	{ROUTE(NAME "for = ();\n" LISTEN UP),
+	 "3: for is empty: give at least one, or leave it out\n"},
 	{ROUTE(NAME "for = 1;\n" LISTEN UP),
 	 "3: for must be a list: write [\"host.example\", ...]\n"},
 	{TWO("", REQUIRE, "", ""),
@@ -294,7 +298,7 @@ static void test_hostauth_errors(void **state)
 static void test_hostauth_good(void **state)
 {
 	static const char *const texts[] = {
-		ON_AUTH("mode = \"off\"; key = \"\"; names = []; unneeded_from = ();"),
+		ON_AUTH("mode = \"off\"; key = \"\"; unneeded_from = ();"),
 		ON_AUTH("mode = \"require\"; " PEM "unneeded_from = ( \"0.0.0.0/0\", \"::/0\" );"),
 		TO_AUTH("mode = \"require\"; psk_file = \"/p\";"),
 		"receive_queue = \"shared\";" GOOD, /* on whatever fabric */
