@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/stdfds.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 int stdfds_fill(void)
@@ -14,4 +17,14 @@ int stdfds_fill(void)
 			return ERR_IO;
 	}
 	return 0;
+}
+
+int stdfds_flush(const char *program)
+{
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "%s: standard output: %s\n", program,
+		errno ? strerror(errno) : "a part of it could not be written");
+	return ERR_IO;
 }

@@ -20,4 +20,14 @@
  */
 int stdfds_fill(void) WARN_UNUSED;
 
+/**
+ * stdfds_flush - write what standard output still has buffered
+ * @program: begins the message on standard error, if that or an earlier write failed
+ *
+ * A program calls this last, so that lost output does not end with status 0.
+ *
+ * Return: 0, or ERR_IO.
+ */
+int stdfds_flush(const char *program) WARN_UNUSED;
+
 #endif

@@ -139,8 +139,12 @@ static enum exit_code act(const struct command_line *cl)
 int main(int argc, char **argv)
 {
 	struct command_line cl = {0};
+	enum exit_code code;
 
 	if (stdfds_fill())
 		return EXIT_INTERNAL;
-	return (int)(parse(argc, argv, &cl) ? usage() : act(&cl));
+	code = parse(argc, argv, &cl) ? usage() : act(&cl);
+	if (stdfds_flush("rpcrdma-gw") && code == EXIT_OK)
+		code = EXIT_LISTEN;
+	return (int)code;
 }

@@ -7,7 +7,8 @@ enum exit_code {
 	EXIT_OK = 0,
 	EXIT_CONFIG = 1, /* the configuration file has problems; each was printed */
 	EXIT_USAGE = 2,	 /* the command line is wrong */
-	/* listening on an address or on the control socket failed, or its interface is missing */
+	/* listening on an address or on the control socket failed, its interface is missing, or
+	 * standard output cannot be written */
 	EXIT_LISTEN = 3,
 	EXIT_INTERNAL = 4, /* memory, descriptors or threads are short, or a worker failed */
 };

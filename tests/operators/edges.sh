@@ -89,6 +89,44 @@ case_reload_files() {
     stop
 }
 
+# full STATUS PROGRAM OPTION...: it does not report success if its output is lost
+full() {
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    expect_exit "$1" bash -c '"$@" >/dev/full' full "$BIN/$2" "${@:3}"
+    says "$2: standard output: No space left on device"
+}
+
+# Output that cannot be written is reported by every program, also if it is only in the buffer at the end.
+case_full_output() {
+    put server server
+    configure 64
+    perf_server 20050
+    gateway
+    full 3 rpcrdma-gw --version
+    full 3 rpcrdma-gw --help
+    full 3 rpcrdma-gw --check "$CONF"
+    full 3 rpcrdma-gw --check "$CONF" --print
+    full 3 rpcrdma-gw --print-nft "$CONF"
+    full 1 rpcrdma-gwctl --version
+    full 1 rpcrdma-gwctl --help
+    full 1 rpcrdma-gwctl -s "$CTL" --json status
+    full 1 rpcrdma-gwctl -s "$CTL" clients
+    full 1 rpcrdma-gwctl -s "$CTL" --json trace --time 1s
+    full 1 rpcrdma-perf --version
+    full 1 rpcrdma-perf --help
+    full 1 rpcrdma-perf client --connect "iwarp:$HOST:20050" --version 2 --op null --count 3
+    full 1 rpcrdma-perf client --connect "iwarp:$HOST:20050" --version 2 --op null --count 3 --json
+    full 1 rpcrdma-probe --version
+    full 1 rpcrdma-probe --help
+    full 1 rpcrdma-probe --list
+    full 1 rpcrdma-probe "iwarp:$HOST:20051"
+    full 1 rpcrdma-probe "iwarp:$HOST:20051" --json
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    expect_exit 1 bash -c '"$@" >/dev/full' full "$BIN/rpcrdma-gwctl" -s "$CTL" capture --time 1s -
+    says 'rpcrdma-gwctl: the output cannot be written: No space left on device'
+    stop
+}
+
 declare -F "case_$CASE" >/dev/null || fail "no such case"
 "case_$CASE"
 echo "PASS $CASE"

@@ -868,7 +868,7 @@ case_closed_output() {
     kill "$pid"
     # A full and a closed output are told alike.
     expect_exit 1 bash -c '"$@" >&-' closed "$BIN/rpcrdma-gwctl" --socket "$CTL" status
-    says 'the output cannot be written'
+    says 'rpcrdma-gwctl: standard output: Bad file descriptor'
     # Lines of the log are no commands to the gateway that is to be replaced.
     old=$PID
     # shellcheck disable=SC2016 # expanded by the inner shell

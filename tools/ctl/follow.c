@@ -70,7 +70,7 @@ struct follow {
 	uint64_t count, lost;
 	uint64_t ends; /* when .is_last is set: the end of the tail */
 	bool has_more, is_over, is_last;
-	const char *why; /* reason why it cannot continue; NULL: none */
+	int failed; /* errno of the write that failed; 0: none */
 };
 
 /* After a signal, or at the end of the time, records that are already there are still fetched: for
@@ -81,6 +81,19 @@ static void look_at_time(struct follow *f, uint64_t now)
 		return;
 	f->is_last = true;
 	f->ends = now + (uint64_t)TAIL_S * SECOND;
+}
+
+/* errno has the reason of a write, or 0 if memory is short. */
+static void fail_write(struct follow *f)
+{
+	f->failed = f->failed ? f->failed : errno ? errno : ENOMEM;
+	f->is_over = true;
+}
+
+static int refuse_write(const struct follow *f, char *why)
+{
+	snprintf(why, CTL_WHY, "the output cannot be written: %s", strerror(f->failed));
+	return ASK_REFUSED;
 }
 
 static int run(struct follow *f, ask_line *told, char *why)
@@ -98,7 +111,8 @@ static int run(struct follow *f, ask_line *told, char *why)
 		look_at_time(f, now);
 		f->has_more = false;
 		status = ask_say(&link, CONTROL_MORE, told, f, why);
-		fflush(stdout);
+		if (fflush(stdout))
+			fail_write(f);
 		if (f->is_last && (!f->has_more || now >= f->ends))
 			break;
 		pause = f->has_more ? 0 : f->ends - now < PAUSE_NS ? f->ends - now : PAUSE_NS;
@@ -109,10 +123,9 @@ static int run(struct follow *f, ask_line *told, char *why)
 		fprintf(stderr,
 			"rpcrdma-gwctl: there were more records than could be read in %d s\n",
 			TAIL_S);
-	if (status != ASK_DONE || !f->why)
+	if (status != ASK_DONE || !f->failed)
 		return status;
-	snprintf(why, CTL_WHY, "%s", f->why);
-	return ASK_REFUSED;
+	return refuse_write(f, why);
 }
 
 static void take_done(struct follow *f, struct json_object *done)
@@ -214,6 +227,7 @@ static void on_message(void *arg, const char *name, struct json_object *value, c
 		take_done(f, value);
 	if (strcmp(name, "message") != 0 || f->is_over)
 		return;
+	errno = 0;
 	switch (add_message(f, value)) {
 	case PCAPNG_OK:
 		f->count++;
@@ -222,8 +236,7 @@ static void on_message(void *arg, const char *name, struct json_object *value, c
 		f->is_over = true;
 		break;
 	case PCAPNG_FAILED:
-		f->why = "the capture cannot be written";
-		f->is_over = true;
+		fail_write(f);
 		break;
 	}
 }
@@ -269,8 +282,8 @@ int follow_capture(const struct ctl_options *o, char *why)
 	else
 		snprintf(why, CTL_WHY, "%.150s: it cannot be written, or has no room", o->file);
 	if (fflush(to) && status == ASK_DONE) {
-		snprintf(why, CTL_WHY, "the capture cannot be written");
-		status = ASK_REFUSED;
+		fail_write(&f);
+		status = refuse_write(&f, why);
 	}
 	if (status == ASK_DONE)
 		fprintf(stderr, "%" PRIu64 " messages of %zu legs, %" PRIu64 " octets%s%s\n",

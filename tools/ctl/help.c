@@ -47,7 +47,7 @@ static const char text[] =
 "  rpcrdma-gwctl trace --slow 50ms --procedure write\n"
 "  rpcrdma-gwctl capture --client 10.0.0.7 --time 10s - | wireshark -k -i -\n"
 "\n"
-"Exit status: 0 done, 1 the gateway refused, 2 bad arguments, 3 no gateway answers there.\n"
+"Exit status: 0 done, 1 refused or lost output, 2 bad arguments, 3 no gateway answers there.\n"
 "More in rpcrdma-gwctl(8).\n";
 /* clang-format on */
 

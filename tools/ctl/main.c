@@ -54,9 +54,7 @@ static int run(const struct ctl_options *o)
 						       : follow_capture(o, why);
 		if (status != ASK_DONE)
 			complain(why);
-		return fflush(stdout) && status == ASK_DONE
-			       ? complain("the output cannot be written")
-			       : status;
+		return status;
 	}
 	if (o->by_client) {
 		a.clients = clients_new();
@@ -74,14 +72,27 @@ static int run(const struct ctl_options *o)
 	else if (a.clients)
 		clients_show(a.clients, stdout, o->json);
 	clients_free(a.clients);
-	return fflush(stdout) && status == ASK_DONE ? complain("the output cannot be written")
-						    : status;
+	return status;
+}
+
+static int act(const struct ctl_options *o)
+{
+	if (o->help) {
+		fputs(ctl_help(), stdout);
+		return 0;
+	}
+	if (o->version) {
+		puts("rpcrdma-gwctl " GW_VERSION);
+		return 0;
+	}
+	return run(o);
 }
 
 int main(int argc, char **argv)
 {
 	struct ctl_options o;
 	char why[CTL_WHY];
+	int status;
 
 	signal(SIGPIPE, SIG_IGN);
 	if (stdfds_fill())
@@ -90,13 +101,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "rpcrdma-gwctl: %s\nTry \"rpcrdma-gwctl --help\".\n", why);
 		return EXIT_USAGE;
 	}
-	if (o.help) {
-		fputs(ctl_help(), stdout);
-		return 0;
-	}
-	if (o.version) {
-		puts("rpcrdma-gwctl " GW_VERSION);
-		return 0;
-	}
-	return run(&o);
+	status = act(&o);
+	return status == ASK_DONE && stdfds_flush("rpcrdma-gwctl") ? EXIT_REFUSED : status;
 }

@@ -197,27 +197,18 @@ static int run_server(const struct perf_options *o)
 	return status;
 }
 
-int main(int argc, char **argv)
+static int act(struct perf_options *o)
 {
-	static struct perf_options o;
-	char why[PERF_WHY], reason[IDENTITY_WHY];
+	char reason[IDENTITY_WHY];
 	int status;
 
-	if (stdfds_fill())
-		return EXIT_FAILURE;
-	if (perf_options_parse(argc, argv, &o, why) < 0) {
-		fprintf(stderr, "rpcrdma-perf: %s\nTry \"rpcrdma-perf --help\".\n", why);
-		return EXIT_USAGE;
-	}
-	signal(SIGPIPE, SIG_IGN);
-	log_set_level(LOG_LEVEL_WARN);
-	if (identity_load(&o.identity,
-			  o.mode == PERF_SERVER ? HOSTAUTH_ACCEPTOR : HOSTAUTH_INITIATOR,
+	if (identity_load(&o->identity,
+			  o->mode == PERF_SERVER ? HOSTAUTH_ACCEPTOR : HOSTAUTH_INITIATOR,
 			  SECONDS_TO_PROVE * NSEC_PER_SEC, reason) < 0) {
 		fprintf(stderr, "rpcrdma-perf: %s\n", reason);
 		return EXIT_USAGE;
 	}
-	switch (o.mode) {
+	switch (o->mode) {
 	case PERF_HELP:
 		fputs(perf_help(), stdout);
 		return EXIT_OK;
@@ -228,7 +219,27 @@ int main(int argc, char **argv)
 	case PERF_CLIENT:
 		break;
 	}
-	status = o.mode == PERF_SERVER ? run_server(&o) : run_client(&o);
-	identity_drop(&o.identity);
+	status = o->mode == PERF_SERVER ? run_server(o) : run_client(o);
+	identity_drop(&o->identity);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	static struct perf_options o;
+	char why[PERF_WHY];
+	int status;
+
+	if (stdfds_fill())
+		return EXIT_FAILURE;
+	if (perf_options_parse(argc, argv, &o, why) < 0) {
+		fprintf(stderr, "rpcrdma-perf: %s\nTry \"rpcrdma-perf --help\".\n", why);
+		return EXIT_USAGE;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	log_set_level(LOG_LEVEL_WARN);
+	status = act(&o);
+	if (stdfds_flush("rpcrdma-perf") && status == EXIT_OK)
+		status = EXIT_ERRORS;
 	return status;
 }

@@ -195,11 +195,53 @@ static int run_listener(const struct probe_options *o)
 	return status;
 }
 
+static int act(struct probe_options *o)
+{
+	char why[PROVIDER_WHY], reason[IDENTITY_WHY];
+	struct report rep;
+	int status;
+
+	switch (o->mode) {
+	case PROBE_HELP:
+		fputs(probe_help(), stdout);
+		return EXIT_OK;
+	case PROBE_SHOW_VERSION:
+		printf("rpcrdma-probe %s\n", GW_VERSION);
+		return EXIT_OK;
+	case PROBE_LIST:
+		o->json = false;
+		report_begin(&rep, o, stdout);
+		conform_each(report_list, &rep);
+		return EXIT_OK;
+	case PROBE_LISTEN:
+	case PROBE_DEVICE:
+	case PROBE_SURVEY:
+	case PROBE_CONFORM:
+		break;
+	}
+	if (identity_load(&o->identity,
+			  o->mode == PROBE_LISTEN ? HOSTAUTH_ACCEPTOR : HOSTAUTH_INITIATOR,
+			  o->timeout, reason) < 0) {
+		fprintf(stderr, "rpcrdma-probe: %s\n", reason);
+		return EXIT_USAGE;
+	}
+	if (provider_check(o->fabric, why) < 0) {
+		complain(target_fabric(o->fabric), why);
+		identity_drop(&o->identity);
+		return EXIT_NO_CONNECTION;
+	}
+	if (o->mode == PROBE_DEVICE)
+		status = device_run(o, stdout);
+	else
+		status = o->mode == PROBE_LISTEN ? run_listener(o) : run_server_probe(o);
+	identity_drop(&o->identity);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	static struct probe_options o;
-	char why[PROVIDER_WHY], reason[IDENTITY_WHY];
-	struct report rep;
+	char why[PROVIDER_WHY];
 	int status;
 
 	_Static_assert((int)PROBE_WHY <= (int)PROVIDER_WHY, "words fit");
@@ -210,39 +252,8 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	switch (o.mode) {
-	case PROBE_HELP:
-		fputs(probe_help(), stdout);
-		return EXIT_OK;
-	case PROBE_SHOW_VERSION:
-		printf("rpcrdma-probe %s\n", GW_VERSION);
-		return EXIT_OK;
-	case PROBE_LIST:
-		o.json = false;
-		report_begin(&rep, &o, stdout);
-		conform_each(report_list, &rep);
-		return EXIT_OK;
-	case PROBE_LISTEN:
-	case PROBE_DEVICE:
-	case PROBE_SURVEY:
-	case PROBE_CONFORM:
-		break;
-	}
-	if (identity_load(&o.identity,
-			  o.mode == PROBE_LISTEN ? HOSTAUTH_ACCEPTOR : HOSTAUTH_INITIATOR,
-			  o.timeout, reason) < 0) {
-		fprintf(stderr, "rpcrdma-probe: %s\n", reason);
-		return EXIT_USAGE;
-	}
-	if (provider_check(o.fabric, why) < 0) {
-		complain(target_fabric(o.fabric), why);
-		identity_drop(&o.identity);
-		return EXIT_NO_CONNECTION;
-	}
-	if (o.mode == PROBE_DEVICE)
-		status = device_run(&o, stdout);
-	else
-		status = o.mode == PROBE_LISTEN ? run_listener(&o) : run_server_probe(&o);
-	identity_drop(&o.identity);
+	status = act(&o);
+	if (stdfds_flush("rpcrdma-probe") && status == EXIT_OK)
+		status = EXIT_FAILED;
 	return status;
 }
