@@ -302,14 +302,21 @@ static void leg_on_connected(struct leg *leg, const struct fabric_event *ev, str
 	leg_pump(leg);
 }
 
-/* A client that got an ERR_VERS with the versions spoken here (draft-07 4.3.3), and left without
- * a message in one of them. */
+/* Whether the client spoke the other draft of version 2 (decision 12) and nothing else. */
+static bool spoke_other_draft(const struct leg *leg)
+{
+	return leg->t && leg->is_other_draft && leg->t->count.invalid == leg->t->count.recvs;
+}
+
+/* A client that got an ERR_VERS with the versions spoken here (draft-07 4.3.3), or error reports
+ * because it speaks the other draft, and left without a message in a version spoken here. */
 static void judge_version(struct leg *leg)
 {
+	bool refused = leg->t ? spoke_other_draft(leg) : leg->refused > 0;
 	bool left = leg->close_status == 0 || leg->close_status == ERR_CLOSED ||
 		    leg->close_status == ERR_TIMEOUT;
 
-	if (leg->role != RPC_ACCEPTOR || leg->t || !leg->refused || !left)
+	if (leg->role != RPC_ACCEPTOR || !refused || !left)
 		return;
 	leg->close_status = ERR_VERS;
 	leg->close_why = "no protocol version in common";

@@ -187,6 +187,8 @@ struct leg {
 	struct rpc_msg *msg; /* the message received; legs that share Receives share one */
 	/* Acceptor: messages sent and received before the version was known. */
 	uint32_t refused, early;
+	/* Acceptor: the first message has number 2, but is of the draft that is not spoken here. */
+	bool is_other_draft;
 	uint32_t first_xid; /* v2 initiator: random, from the caller */
 	/* Shared Receives that the leg held at the pool's last look and holds still. */
 	uint32_t stuck_recvs;

@@ -52,6 +52,7 @@ static bool detect_version(struct leg *leg, struct view in)
 	bool has_prefix = v2_prefix_decode(&h, in) == 0; /* the four words all versions have */
 	enum leg_version version = has_prefix ? leg_version_of(leg, h.vers, in) : 0;
 
+	leg->is_other_draft = version && leg_is_other_draft(version, in);
 	if (version)
 		return leg_set_version(leg, version) == 0;
 	leg->early++;

@@ -31,6 +31,12 @@ enum leg_version leg_version_of(const struct leg *leg, uint32_t number, struct v
 	return number == 2 ? dialect_of(leg, in) : 0;
 }
 
+bool leg_is_other_draft(enum leg_version version, struct view in)
+{
+	return version == LEG_V2 ? early_is_first(in)
+				 : version == LEG_V2_EARLY && !early_is_first(in);
+}
+
 /* The number of Sends in one message of the round-trip extension: as many as credits and memory
  * certainly cover. */
 static uint32_t transmissions_of(const struct leg *leg)

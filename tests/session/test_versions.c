@@ -487,6 +487,30 @@ static void a_client_of_no_version_here_ends_by_version(void **state)
 	}
 }
 
+/* The other draft has the number of this one, and is answered in this one. It counts alike. */
+static void a_client_of_the_other_draft_ends_by_version(void **state)
+{
+	(void)state;
+	for (unsigned early = 0; early < 2; early++) {
+		begin_client(early ? LEG_V2_EARLY : LEG_V1_OR_V2);
+		listen_for("event=session.end ");
+		if (early)
+			raw_words(&w.raw, RAW_V2_PROPS(0x1234, 8));
+		else
+			raw_words(&w.raw, 0x1234, 2, 16, 0, 0, 0, 0, 0, RAW_CALL_BODY(0x1234));
+		world_run(&w, NSEC_PER_SEC);
+		assert_true(w.raw.nkept > 0); /* an error report among them */
+		fabric_disconnect(w.raw.conn);
+		world_run(&w, 300 * NSEC_PER_SEC);
+		assert_int_equal(proxy_sessions(w.proxy), 0);
+		heard("leg=client cause=version why=\"no protocol version in common\"");
+		assert_int_equal(proxy_counters(w.proxy)->version_faults, 1);
+		assert_int_equal(proxy_counters(w.proxy)->peer_faults, 0);
+		end();
+		listen_no_more();
+	}
+}
+
 /* Decision 10: the first message fixes the version of a connection. */
 static void a_client_keeps_the_version_it_began_with(void **state)
 {
@@ -606,6 +630,7 @@ int main(void)
 		cmocka_unit_test(all_workers_count_together),
 		cmocka_unit_test(a_client_gets_the_versions_that_are_spoken),
 		cmocka_unit_test(a_client_of_no_version_here_ends_by_version),
+		cmocka_unit_test(a_client_of_the_other_draft_ends_by_version),
 		cmocka_unit_test(a_client_keeps_the_version_it_began_with),
 		cmocka_unit_test(messages_before_the_version_is_known_count),
 		cmocka_unit_test(what_is_too_short_is_answered_with_silence_and_then_the_end),
