@@ -20,6 +20,7 @@ const char *proxy_refusal_name(enum proxy_refusal refusal)
 		[PROXY_REFUSED_MEMORY] = "memory",
 		[PROXY_REFUSED_ADDRESS] = "address",
 		[PROXY_REFUSED_NAME] = "name",
+		[PROXY_REFUSED_HOSTAUTH] = "hostauth",
 		[PROXY_REFUSED_SOURCE] = "source",
 		[PROXY_REFUSED_LOOP] = "loop",
 		[PROXY_REFUSED_DRAINING] = "draining",

@@ -20,6 +20,9 @@ enum proxy_refusal {
 	PROXY_REFUSED_ADDRESS,	/* the client's address is not on the listener's .clients */
 	/* The client has no name, and each route of its listener wants one. */
 	PROXY_REFUSED_NAME,
+	/* The client, or the server after the client was accepted, failed host authentication; or
+	 * no route is for the client's name. */
+	PROXY_REFUSED_HOSTAUTH,
 	PROXY_REFUSED_SOURCE, /* no entry of the route's .sources matches the client */
 	/* The client's connection came through this listener before, or through too many gateways. */
 	PROXY_REFUSED_LOOP,

@@ -35,10 +35,16 @@
 #include "base/log.h"
 #include "base/mem.h"
 
+/* An unproved name is no breach of the protocol. In SESSION_CONNECT the client is rejected, which
+ * counts. */
 static void count_fault(struct session *s, int status)
 {
 	if (status == ERR_VERS)
 		s->route->count.version_faults++;
+	else if (status == ERR_AUTH && s->state != SESSION_CONNECT)
+		session_count_refusal(s, PROXY_REFUSED_HOSTAUTH);
+	else if (status == ERR_AUTH)
+		return;
 	else if (err_class(status) == ERR_CLASS_PEER)
 		s->route->count.peer_faults++;
 }

@@ -19,10 +19,15 @@ void session_send_rejection(struct session *s)
 	s->client.state = LEG_CLOSED;
 }
 
-void session_reject_client(struct session *s, enum proxy_refusal why)
+void session_count_refusal(struct session *s, enum proxy_refusal why)
 {
 	s->route->count.sessions_refused++;
 	s->route->count.refused[why]++;
+}
+
+void session_reject_client(struct session *s, enum proxy_refusal why)
+{
+	session_count_refusal(s, why);
 	if (why == PROXY_REFUSED_MEMORY)
 		s->proxy->no_room_until = s->proxy->now + PROXY_NO_ROOM;
 	session_send_rejection(s);

@@ -42,6 +42,9 @@ static inline enum proxy_refusal session_refusal(int err)
 void session_reject_client(struct session *s, enum proxy_refusal why);
 void session_send_rejection(struct session *s);
 
+/** session_count_refusal - count a client that was accepted, and is not served all the same. */
+void session_count_refusal(struct session *s, enum proxy_refusal why);
+
 /** session_die - both legs have ended: @s is freed soon. */
 void session_die(struct session *s);
 

@@ -185,10 +185,12 @@ void session_choose(struct session *s)
 			 "and none for the rest\"",
 			 (unsigned long long)s->id, s->route->route->name,
 			 fabric_addr_format(&s->client.conn->peer, peer), name);
+		session_count_refusal(s, PROXY_REFUSED_HOSTAUTH);
 		session_close(s, ERR_AUTH, "no route is for this name");
 		return;
 	}
 	if (!session_has_source(rs, &s->client.conn->peer, &s->client)) {
+		session_count_refusal(s, PROXY_REFUSED_SOURCE);
 		session_close(s, ERR_CONFIG, "no source address is for it");
 		return;
 	}

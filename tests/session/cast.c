@@ -192,3 +192,12 @@ void cast_is_refused(void)
 	assert_int_equal(hall.pairs[0].server.served, 0);
 	assert_int_equal(proxy_sessions(hall.proxy), 1);
 }
+
+void cast_is_counted(enum proxy_refusal why)
+{
+	const struct proxy_counters *count = proxy_counters(hall.proxy);
+
+	assert_int_equal(count->refused[why], 1);
+	assert_int_equal(count->sessions_refused, 1);
+	assert_int_equal(count->peer_faults, 0);
+}

@@ -48,6 +48,9 @@ void cast_connect(void);
 void cast_is_served(void);
 void cast_is_refused(void);
 
+/** cast_is_counted - clients were refused for @why, and nobody broke the protocol. */
+void cast_is_counted(enum proxy_refusal why);
+
 /** cast_said, cast_not_said - check whether the log has @what. */
 void cast_said(const char *what);
 void cast_not_said(const char *what);

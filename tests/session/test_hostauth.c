@@ -83,6 +83,7 @@ static void a_peer_that_fails_is_refused(void **state)
 		cast_begin(&cases[i].cast);
 		cast_connect();
 		cast_is_refused();
+		cast_is_counted(i < 8 ? PROXY_REFUSED_HOSTAUTH : PROXY_REFUSED_UPSTREAM);
 		cast_said("event=hostauth.failed");
 		cast_said(cases[i].said);
 		cast_said(cases[i].why);
@@ -644,6 +645,7 @@ static void a_name_without_a_route_is_refused(void **state)
 	begin_shared(names, 1, false);
 	cast_connect();
 	cast_is_refused();
+	cast_is_counted(PROXY_REFUSED_HOSTAUTH);
 	cast_said("event=hostauth session=2 route=route0 leg=client ");
 	cast_said("event=hostauth.unrouted session=2 route=route0 ");
 	cast_not_said("event=session.open session=2 ");
