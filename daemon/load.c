@@ -57,6 +57,27 @@ int load_config(const char *path, struct config **out, FILE *errors)
 	return ERR_CONFIG;
 }
 
+static bool is_printable(char c)
+{
+	return c >= ' ' && c <= '~';
+}
+
+const char *load_show(const char *path, char *text, size_t size)
+{
+	snprintf(text, size, "%s", path);
+	for (char *c = text; *c; c++)
+		if (!is_printable(*c) || *c == '"' || *c == '\\')
+			*c = '?';
+	return text;
+}
+
+void load_clean(char *problems)
+{
+	for (char *c = problems; *c; c++)
+		if (!is_printable(*c) && *c != '\n')
+			*c = '?';
+}
+
 void load_warn(const struct config *cfg, const char *path, FILE *warnings)
 {
 	const char *control = cfg->control.path, *slash = strrchr(control, '/');

@@ -74,6 +74,7 @@ static void refuse(struct reload *r)
 {
 	const struct reload_result result = {.is_refused = true, .problems = r->problems};
 
+	load_clean(r->problems);
 	log_problems(r);
 	notify_all(r, &result);
 }
@@ -115,6 +116,7 @@ static void replace_credentials(struct reload *r)
 	}
 	auth_reload(r->cfg.auth, time(NULL), problems);
 	fclose(problems);
+	load_clean(r->problems);
 }
 
 static void apply(struct reload *r)

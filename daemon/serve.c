@@ -19,6 +19,7 @@
  */
 #include "daemon/serve.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,7 +77,8 @@ struct server {
 	struct metrics *metrics; /* likewise */
 	struct rpcbind rpcbind;
 	const char *path;
-	unsigned how; /* SERVE_* */
+	char shown[PATH_MAX]; /* .path for the log and JSON */
+	unsigned how;	      /* SERVE_* */
 	struct sandbox sandbox;
 	nsec_t begun;
 	int64_t begun_wall;
@@ -286,7 +288,7 @@ static struct to_json_process describe_process(void *arg)
 
 	return (struct to_json_process){.gw = &s->gw,
 					.auth = s->auth,
-					.config = s->path,
+					.config = s->shown,
 					.state = states[s->state],
 					.uptime = loop_now() - s->begun};
 }
@@ -644,6 +646,7 @@ enum exit_code serve(const char *path, unsigned how)
 	enum exit_code code = EXIT_INTERNAL;
 	int err;
 
+	load_show(path, s.shown, sizeof(s.shown));
 	hold_signals();
 	err = inherit_environment(&s.inherit);
 	service_open(&s.service);
@@ -660,7 +663,7 @@ enum exit_code serve(const char *path, unsigned how)
 	if (how & SERVE_TAKE_OVER)
 		code = take_over(&s);
 	if (!code)
-		code = run(&s, path);
+		code = run(&s, s.shown);
 	takeover_give_up(&s.takeover);
 	cleanup(&s);
 	log_info("end", "code=%d heap_live=%llu", (int)code, (unsigned long long)mem_live());

@@ -127,6 +127,25 @@ case_full_output() {
     stop
 }
 
+# A path is shown like other texts from outside: the answers are JSON, and an event is one line.
+case_path() {
+    local plain=$CONF
+    put server server
+    configure 64
+    CONF=$DIR/$(printf 'gw\377 "x\\\n\033[31m.conf')
+    cp "$plain" "$CONF"
+    perf_server 20050
+    gateway
+    grep -aq 'event=start .* config="[ -~]*/gw? ?x???\[31m.conf" workers=1' "$LOG" || fail "no such start: $(cat -v "$LOG")"
+    expect_exit 0 "$BIN/rpcrdma-gwctl" -s "$CTL" --json status
+    python3 -c 'import json, sys; [json.loads(l.decode()) for l in open(sys.argv[1], "rb")]' "$DIR/out" || fail "no JSON"
+    echo '!' >>"$CONF"
+    gwctl 1 --json reload
+    python3 -c 'import json, sys; [json.loads(l.decode()) for l in open(sys.argv[1], "rb")]' "$DIR/out" || fail "no JSON"
+    grep -av '^time=' "$LOG" && fail "an event has two lines"
+    stop
+}
+
 declare -F "case_$CASE" >/dev/null || fail "no such case"
 "case_$CASE"
 echo "PASS $CASE"
