@@ -173,7 +173,7 @@ const struct key_table config_route_keys = TABLE(route_keys);
 
 static const struct key top_keys[] = {
 	NUMBER("workers", struct config, workers, 0, 256),
-	BYTES("memory_limit", struct config, memory_bytes, MIB(1), GIB(16384), 1),
+	BYTES("memory_limit", struct config, memory_bytes, MIB(1), GIB(1024), 1),
 	BYTES("max_payload", struct config, max_payload, KIB(64), MIB(16), KIB(4)),
 	BYTES("continue_max", struct config, continue_max, 0, MIB(16), 1),
 	OTHER("cut_through", KEY_BOOL, struct config, cut_through),

@@ -340,7 +340,9 @@ static const struct bad top[] = {
 	 "1: memory_limit is not a size: write octets as a number, or as text with K, M or G like "
 	 "\"4M\"\n"},
 	{"memory_limit = 0;\n" GOOD,
-	 "1: " INT_RANGE("memory_limit", "0", "1048576", "17592186044416")},
+	 "1: " INT_RANGE("memory_limit", "0", "1048576", "1099511627776")},
+	{"memory_limit = \"1025G\";\n" GOOD,
+	 "1: " INT_RANGE("memory_limit", "1100585369600", "1048576", "1099511627776")},
 	{"max_payload = \"32M\";\n" GOOD,
 	 "1: " INT_RANGE("max_payload", "33554432", "65536", "16777216")},
 	{"continue_max = \"32M\";\n" GOOD,
