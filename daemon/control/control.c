@@ -199,6 +199,25 @@ static void on_more(struct visitor *v)
 	ask_worker((struct caller *)v);
 }
 
+/* Set @host to the name under which sessions have the client @given: an address, or its network as
+ * sessions have it. Return: false if it is neither. */
+static bool find_host(const char *given, char *host)
+{
+	char bare[FABRIC_ADDR_TEXT];
+	size_t len = strlen(given);
+	struct fabric_addr addr;
+
+	if (len >= sizeof(bare))
+		return false;
+	memcpy(bare, given, len + 1);
+	if (len > 3 && strchr(bare, ':') && strcmp(bare + len - 3, "/64") == 0)
+		bare[len - 3] = '\0';
+	if (fabric_addr_parse(bare, 0, &addr))
+		return false;
+	fabric_addr_host(&addr, host);
+	return true;
+}
+
 static bool fill_want(struct caller *c, const struct gateway *gw, struct snapshot_want *want)
 {
 	const struct control_request *r = &c->request;
@@ -213,11 +232,10 @@ static bool fill_want(struct caller *c, const struct gateway *gw, struct snapsho
 		}
 		memcpy(want->route_name, gw->routes[slot].name, sizeof(want->route_name));
 	}
-	if (strlen(r->client) >= sizeof(want->client)) {
-		fail(c, "client: an address, as sessions has it in client_host");
+	if (*r->client && !find_host(r->client, want->client)) {
+		fail(c, "client: it is no IPv4 or IPv6 address");
 		return false;
 	}
-	memcpy(want->client, r->client, strlen(r->client));
 	_Static_assert((int)SNAPSHOT_NAME >= (int)REQUEST_TEXT, "names fit");
 	memcpy(want->name, r->name, sizeof(r->name));
 	return true;
