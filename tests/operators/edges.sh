@@ -146,6 +146,45 @@ case_path() {
     stop
 }
 
+# drain --client by a text that is no client would end nothing, and report success.
+case_client() {
+    local word
+    put server server
+    configure 64
+    perf_server 20050
+    gateway
+    start calls "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20051" --version 2 --op null --time 900 --rate 50 --json
+    wait_for 20 grep -q 'event=session.open' "$LOG" || fail "no session"
+    for word in filer1 10.0.0.300 127.0.0.0/8 2001:db8::/48 /64 : 2001:db8::5%nowhere; do
+        gwctl 1 drain --client "$word"
+        says 'client: it is no IPv4 or IPv6 address'
+    done
+    gwctl 0 drain --client 2001:db8::5
+    says '^0 sessions will end'
+    gwctl 0 drain --client 2001:db8::/64
+    gwctl 0 sessions --client "$(grep -ao 'event=session.open .* client=[0-9.]*' "$LOG" | sed 's/.*client=//;q')"
+    says '^1 session$'
+    stop
+}
+
+# A pipe as configuration is refused at once: nobody may ever write to it.
+case_pipe() {
+    mkfifo "$DIR/pipe"
+    TIMEOUT=10
+    expect_exit 1 "$BIN/rpcrdma-gw" --check "$DIR/pipe"
+    says "$DIR/pipe: it is no regular file: give a readable configuration file"
+    expect_exit 1 "$BIN/rpcrdma-gw" -c "$DIR/pipe"
+    expect_exit 1 "$BIN/rpcrdma-gw" --check "$DIR"
+    says "$DIR: Is a directory"
+    put server server
+    configure 64
+    gateway
+    mv "$CONF" "$DIR/old" && mkfifo "$CONF"
+    gwctl 1 reload
+    says "it is no regular file"
+    stop
+}
+
 declare -F "case_$CASE" >/dev/null || fail "no such case"
 "case_$CASE"
 echo "PASS $CASE"
