@@ -174,6 +174,15 @@ static bool is_new_to_devices(const struct config_end *end, const struct config_
 	return false;
 }
 
+/* Whether an instance differs from the one that @end needs only by its time-out. */
+static bool has_fabric_but_timeout(const struct gateway *gw, const struct config_end *end)
+{
+	struct config_end other = *end;
+
+	other.timeout_s = 0;
+	return find_fabric(gw, &other) != GATEWAY_NONE;
+}
+
 static unsigned settle_end(struct plan *p, const struct config_end *end,
 			   const struct config_end *was, const char *side)
 {
@@ -184,11 +193,15 @@ static unsigned settle_end(struct plan *p, const struct config_end *end,
 			   "%s is a new address of fabric \"verbs\", whose devices are opened at "
 			   "start: restart to have it",
 			   side);
+	else if (fabric == GATEWAY_NONE && has_fabric_but_timeout(p->gw, end))
+		plan_error(
+			p, ERR_CONFIG, end->line,
+			"%s has a longer %s_timeout than any route had at start: restart to have "
+			"it",
+			side, strcmp(side, "listen") == 0 ? "setup" : "connect");
 	else if (fabric == GATEWAY_NONE)
 		plan_error(p, ERR_CONFIG, end->line,
-			   "%s has a crc, or a longer %s_timeout, that no route had at start: "
-			   "restart to have it",
-			   side, strcmp(side, "listen") == 0 ? "setup" : "connect");
+			   "%s has a crc that no route had at start: restart to have it", side);
 	if (end->inline_bytes > p->gw->inline_most)
 		plan_error(p, ERR_CONFIG, end->line,
 			   "%s has an inline of more than the %u that Receives have had since "

@@ -185,6 +185,23 @@ case_pipe() {
     stop
 }
 
+# Messages name the key to change, and say what happened in the operator's words.
+case_messages() {
+    put server server
+    configure 64
+    perf_server 20050
+    gateway
+    configure '64; crc = false'
+    gwctl 1 reload
+    says 'gw.conf:9: listen has a crc that no route had at start: restart to have it'
+    configure '64; setup_timeout = 31'
+    gwctl 1 reload
+    says 'gw.conf:9: listen has a longer setup_timeout than any route had at start: restart to have it'
+    expect_exit 2 "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20050" --version 2 --op null --inline 1024
+    says 'version 2 needs 4096 at least (or version 1 alone)'
+    stop
+}
+
 declare -F "case_$CASE" >/dev/null || fail "no such case"
 "case_$CASE"
 echo "PASS $CASE"

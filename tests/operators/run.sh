@@ -250,7 +250,7 @@ for words in (b"hello\n", b"[1]\n", b"{\"status\":{}}\n", b"{\"error\":\"no\\u00
     gwctl 3 status
     says 'not rpcrdma-gw'
     gwctl 3 status
-    says 'the answer has no end'
+    says 'the gateway ended the connection before its answer was complete'
     gwctl 1 status
     says 'rpcrdma-gwctl: no?\[2J$'
     rm "$CTL"

@@ -193,7 +193,9 @@ static const char *read_line(struct ask_link *link)
 		if (link->cap - n < 2 && !grow(link))
 			return stranger;
 		if (!fgets(link->line + n, (int)(link->cap - n), link->f))
-			return feof(link->f) ? "the answer has no end" : "no answer in time";
+			return feof(link->f) ? "the gateway ended the connection before its answer "
+					       "was complete"
+					     : "no answer in time";
 		more = strlen(link->line + n);
 		if (more == 0) /* the line begins with NUL */
 			return stranger;
@@ -210,7 +212,10 @@ int ask_say(struct ask_link *link, enum control_command command, ask_line *told,
 	int status;
 
 	if (send_request(link->f, o, command) < 0)
-		return no_gateway(o, why, strerror(errno));
+		return no_gateway(o, why,
+				  errno == EPIPE || errno == ECONNRESET
+					  ? "the gateway has ended the connection"
+					  : strerror(errno));
 	do {
 		const char *problem = read_line(link);
 

@@ -313,7 +313,7 @@ static int check_leg(const struct raw *r)
 		return fail(r, "--inline %llu: a multiple of 1024 is needed",
 			    (unsigned long long)r->inline_bytes);
 	if (r->versions != LEG_V1 && r->inline_bytes < INLINE_MIN_V2)
-		return fail(r, "--inline %llu: version 2 needs %d at least (or --versions 1)",
+		return fail(r, "--inline %llu: version 2 needs %d at least (or version 1 alone)",
 			    (unsigned long long)r->inline_bytes, INLINE_MIN_V2);
 	return 0;
 }
