@@ -4,20 +4,34 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LINE_BYTES = 2048 };
+enum { WORD_BYTES = 257 }; /* the longest name, and a NUL */
 
-/* Whether @line, without its address, has @name, whose length is @len. */
-static bool has(char *line, const char *name, size_t len)
+static bool is_blank(int c)
 {
-	char *rest = NULL;
-
-	for (char *word = strtok_r(line, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest))
-		if (strlen(word) == len && strncasecmp(word, name, len) == 0)
-			return true;
-	return false;
+	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Skip the rest of a line that did not fit. */
+/* Read the next word of a line into @word, as text. A longer one becomes empty, because it is no
+ * name and no address. Return: its length; 0: the line has no more words. */
+static size_t read_word(FILE *f, char *word)
+{
+	size_t n = 0;
+	int c;
+
+	do
+		c = getc(f);
+	while (is_blank(c));
+	for (; c != EOF && c != '\n' && c != '#' && !is_blank(c); c = getc(f)) {
+		if (n < WORD_BYTES)
+			word[n] = (char)c;
+		n++;
+	}
+	if (c != EOF)
+		ungetc(c, f);
+	word[n < WORD_BYTES ? n : 0] = '\0';
+	return n;
+}
+
 static void skip_rest(FILE *f)
 {
 	int c;
@@ -29,26 +43,21 @@ static void skip_rest(FILE *f)
 
 unsigned hostsfile_find(FILE *f, const char *name, struct fabric_addr *addrs, unsigned most)
 {
+	char address[WORD_BYTES], word[WORD_BYTES];
 	size_t len = strlen(name);
-	char line[LINE_BYTES];
 	unsigned n = 0;
 
 	if (len > 0 && name[len - 1] == '.')
 		len--;
-	while (n < most && fgets(line, sizeof(line), f)) {
-		size_t end = strcspn(line, "#\r\n"), start = strspn(line, " \t"), word;
+	while (n < most && !feof(f) && !ferror(f)) {
+		bool has_name = false;
 
-		if (!strchr(line, '\n') && strlen(line) == sizeof(line) - 1) {
-			skip_rest(f);
-			continue;
-		}
-		line[end] = '\0';
-		word = strcspn(line + start, " \t");
-		if (start >= end || !line[start + word])
-			continue;
-		line[start + word] = '\0';
-		if (has(line + start + word + 1, name, len) &&
-		    fabric_addr_parse(line + start, 0, &addrs[n]) == 0)
+		if (read_word(f, address) > 0)
+			for (size_t got; (got = read_word(f, word)) > 0;)
+				has_name = has_name ||
+					   (got == len && strncasecmp(word, name, len) == 0);
+		skip_rest(f);
+		if (has_name && fabric_addr_parse(address, 0, &addrs[n]) == 0)
 			n++;
 	}
 	return n;

@@ -10,8 +10,8 @@
  * hostsfile_find - find the addresses of @name in a file like /etc/hosts (hosts(5))
  * @addrs: gets up to @most addresses
  *
- * Case does not matter, nor does a dot at the end of @name. Entries without a valid address, and
- * lines that are too long, are skipped.
+ * Case does not matter, nor does a dot at the end of @name. Entries without a valid address are
+ * skipped.
  *
  * Return: number of addresses; 0: the file does not have the name.
  */
