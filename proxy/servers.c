@@ -110,6 +110,12 @@ static bool has_failed(const struct servers_user *g, uint32_t server)
 	return g->tried >> server & 1;
 }
 
+/* Whether the session was rejected by the server at which its client has sessions open. */
+static bool is_unwanted(const struct servers_user *g)
+{
+	return g->pin->open > 0 && (g->rejected >> g->pin->server & 1);
+}
+
 /* Whether the session goes to the server of its client's other sessions. */
 static bool follows(const struct servers *s, const struct servers_user *g, nsec_t now)
 {
@@ -178,7 +184,7 @@ static enum servers_answer choose(struct servers *s, struct servers_user *g,
 		g->pin = pin_get(s, client);
 	if (!g->pin)
 		return SERVERS_SHORT;
-	if (g->is_unwanted)
+	if (is_unwanted(g))
 		return SERVERS_OVER;
 	if (follows(s, g, now)) {
 		take_server(s, g, g->pin->server, now);
@@ -223,7 +229,7 @@ void servers_addr(struct servers *s, unsigned slot, struct fabric_addr *out)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* The server accepted a connection, which does not count as an answer to a probe. Return: whether
+/* The server accepted or rejected a connection, which does not count as an answer to a probe. Return: whether
  * it came up by that. */
 static bool note_connected(struct server *server)
 {
@@ -245,7 +251,8 @@ static bool client_has_moved(const struct servers *s, const struct servers_user 
 
 	if (!pin->has_server && g->epoch != pin->epoch)
 		return true; /* the client was released after this session had chosen */
-	return pin->open > 0 && pin->server != g->server && !has_failed(g, pin->server) &&
+	return pin->open > 0 && pin->server != g->server &&
+	       (!has_failed(g, pin->server) || is_unwanted(g)) &&
 	       s->at[pin->server].unprobed < SERVERS_PROBES_FAILED;
 }
 
@@ -296,20 +303,20 @@ bool servers_failed(struct servers *s, struct servers_user *g, nsec_t now)
 	return !was_down;
 }
 
-void servers_rejected(struct servers *s, struct servers_user *g, nsec_t now)
+bool servers_rejected(struct servers *s, struct servers_user *g)
 {
 	struct server *server;
+	bool came_up;
 
 	pthread_mutex_lock(&s->lock);
 	server = &s->at[g->server];
 	server->count.failures++;
-	if (server->is_tried) /* it has answered, so the next session may try it */
-		server->down_until = now;
-	server->is_tried = false;
+	came_up = note_connected(server);
 	g->tried |= UINT64_C(1) << g->server;
-	g->is_unwanted = g->pin->open > 0 && g->pin->server == g->server;
+	g->rejected |= UINT64_C(1) << g->server;
 	give_up_server(s, g);
 	pthread_mutex_unlock(&s->lock);
+	return came_up;
 }
 
 bool servers_has_moved(struct servers *s, const struct servers_user *g)

@@ -95,11 +95,11 @@ struct servers_pin;
 struct servers_user {
 	struct servers_pin *pin; /* of its client; NULL before the first servers_choose() */
 	uint64_t tried;		 /* bit mask of servers that failed this session */
+	uint64_t rejected;	 /* bit mask: of these, servers that answered */
 	uint64_t ticket;	 /* the look-up that it waits for; 0: none */
 	uint32_t server;	 /* slot of its server; valid after SERVERS_GO */
 	uint32_t epoch;		 /* private */
 	bool has_server, is_open;
-	bool is_unwanted; /* private: rejected by the server of its client's open sessions */
 	/* Set by the caller: the session has waited for a look-up long enough to use older
 	 * results. */
 	bool has_waited;
@@ -143,11 +143,14 @@ bool servers_failed(struct servers *s, struct servers_user *g, nsec_t now);
  *         sessions it may have, or named gateways that make the connection look like a loop.
  * Danger: the server counts as down for all clients, or open sessions of the client move.
  * Rule:   nothing changes for other sessions. The session tries the next server. If its client has
- *         sessions open at this one, it tries no other, because it would move them.
+ *         sessions open at this one, or gets some meanwhile, it uses no other, because it would
+ *         move them.
  * Pinned: tests/proxy/test_servers.c:a_rejection_is_about_one_connection,
  *         tests/session/test_upstreams.c:a_rejection_moves_nobody
+ *
+ * Return: whether the server was down; it has answered, so it is up.
  */
-void servers_rejected(struct servers *s, struct servers_user *g, nsec_t now);
+bool servers_rejected(struct servers *s, struct servers_user *g);
 
 /** servers_has_moved - whether the client of @g is now assigned to another server. */
 bool servers_has_moved(struct servers *s, const struct servers_user *g);

@@ -62,16 +62,27 @@ bool session_is_waiting(const struct session *s)
 	       !s->upstream->user.has_server;
 }
 
+static void log_up(const struct session *s, const char *server)
+{
+	log_peer(LOG_LEVEL_INFO, "upstream.up", s->route->route->name, "route=%s server=%s",
+		 s->route->route->name, server);
+}
+
+static void note_rejection(struct session *s, const char *server)
+{
+	log_peer(LOG_LEVEL_WARN, "upstream.rejected", s->host, "session=%llu route=%s server=%s",
+		 (unsigned long long)s->id, s->route->route->name, server);
+	if (servers_rejected(s->route->servers, &s->upstream->user))
+		log_up(s, server);
+}
+
 static void note_failure(struct session *s, int status)
 {
 	char server[FABRIC_ADDR_TEXT];
 
 	session_server_text(s, server);
 	if (status == ERR_REJECTED) {
-		servers_rejected(s->route->servers, &s->upstream->user, s->proxy->now);
-		log_peer(LOG_LEVEL_INFO, "upstream.rejected", s->host,
-			 "session=%llu route=%s server=%s", (unsigned long long)s->id,
-			 s->route->route->name, server);
+		note_rejection(s, server);
 		return;
 	}
 	if (servers_failed(s->route->servers, &s->upstream->user, s->proxy->now))
@@ -170,8 +181,7 @@ bool session_upstream_ready(struct session *s)
 	bool came_up, stays = servers_opened(s->route->servers, g, &came_up);
 
 	if (came_up)
-		log_peer(LOG_LEVEL_INFO, "upstream.up", s->route->route->name, "route=%s server=%s",
-			 s->route->route->name, session_server_text(s, server));
+		log_up(s, session_server_text(s, server));
 	if (!stays) {
 		s->upstream->has_moved = true;
 		leg_close(&s->server, ERR_CLOSED, "its client is with another server");

@@ -249,10 +249,13 @@ static struct fabric_sums *op_sums_take(struct fabric_conn *from, struct fabric_
 					uint32_t len, uint32_t period)
 {
 	struct iwarp_conn *in = conn_of(from), *out = conn_of(to);
+	/* The client's end of the session: a client that takes no results must not use up what the
+	 * server's other clients have. */
+	uint8_t host = in->initiator ? out->qp.host : in->qp.host;
 	struct sums *s = NULL;
 
 	if (in->state == IWARP_OPEN && out->state == IWARP_OPEN && in->qp.crc && out->qp.crc)
-		s = sums_take(&in->iw->store.sums, in->qp.host, out->qp.tx.max_tagged, period,
+		s = sums_take(&in->iw->store.sums, host, out->qp.tx.max_tagged, period,
 			      len / out->qp.tx.max_tagged + SPARE_POINTS);
 	if (!s)
 		return NULL;

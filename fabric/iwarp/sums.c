@@ -44,7 +44,7 @@ struct sums *sums_take(struct sums_store *store, uint8_t host, uint32_t slice, u
 	while (i + 1 < SUMS_SIZES && points > room_of(i))
 		i++;
 	pool = &store->pools[i];
-	if (store->held[i][host] >= pool->max_objects - pool->used)
+	if (store->held[i][host] >= SUMS_OF_HOST * (pool->max_objects - pool->used))
 		return NULL;
 	s = pool_get(pool);
 	if (!s)

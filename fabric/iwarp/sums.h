@@ -37,7 +37,8 @@ enum {
 	SUMS_SLICE = 4096, /* octets of a Send between two points */
 	/* octets of memory of each size, at most; without memory, CRCs are computed */
 	SUMS_MOST = 2 << 20,
-	SUMS_HOSTS = 256
+	SUMS_HOSTS = 256,
+	SUMS_OF_HOST = 3 /* factor */
 };
 
 struct sum_point {
@@ -50,9 +51,11 @@ struct sum_point {
  * State:  a peer lets messages wait in the gateway. Each keeps its sums.
  * Danger: one host takes all of them. Then CRCs of other hosts' octets are computed anew, and a bit
  *         that flips in the gateway's memory is delivered.
- * Rule:   of each size a host holds at most as many sums as it leaves. Hosts are told apart by a
- *         random hash of SUMS_HOSTS values.
- * Pinned: tests/iwarp/test_sums.c:a_host_leaves_half_to_others
+ * Rule:   of each size a host holds at most SUMS_OF_HOST times what it leaves. Sums of items count
+ *         for the host of the session's client, sums of a message for the host that sent it. Hosts
+ *         are told apart by a random hash of SUMS_HOSTS values.
+ * Pinned: tests/iwarp/test_sums.c:a_host_leaves_a_quarter_to_others,
+ *         tests/iwarp/test_iwarp_copies.c
  */
 struct sums_store {
 	struct pool pools[SUMS_SIZES];

@@ -58,8 +58,9 @@ int strings_completion(enum ibv_wc_status status, bool is_recv, const char **why
 int strings_reject(bool iwarp, int reason, const char **why)
 {
 	if (iwarp || reason <= 0) {
+		/* Linux reports a reset and a rejection alike, so nothing shows that the peer answered. */
 		*why = "refused";
-		return ERR_REJECTED;
+		return ERR_REFUSED;
 	}
 	switch (reason) {
 	case 8: /* invalid service identifier */

@@ -116,9 +116,9 @@ static inline bool fails(struct servers_user *g)
 	return servers_failed(servers, g, now);
 }
 
-static inline void is_rejected(struct servers_user *g)
+static inline bool is_rejected(struct servers_user *g)
 {
-	servers_rejected(servers, g, now);
+	return servers_rejected(servers, g);
 }
 
 static inline void leaves(struct servers_user *g)

@@ -227,7 +227,7 @@ static void an_open_client_is_not_moved_by_failures_of_others(void **state)
 static void a_rejection_is_about_one_connection(void **state)
 {
 	struct servers_user a = {.pin = NULL}, more = {.pin = NULL}, b = {.pin = NULL},
-			    c = {.pin = NULL};
+			    c = {.pin = NULL}, d = {.pin = NULL}, e = {.pin = NULL};
 
 	(void)state;
 	begin(pair);
@@ -245,6 +245,27 @@ static void a_rejection_is_about_one_connection(void **state)
 	assert_int_equal(figures()->moves, 0);
 	assert_int_equal(seen("10.0.0.1")->figures.up, 1);
 	is_with(&more, "10.1.0.1", "10.0.0.1"); /* later */
+	leaves(&a);
+	leaves(&more);
+	/* Two sessions are set up together: one is rejected, the other one opens. */
+	goes_to(&a, "10.1.0.1", "10.0.0.1");
+	goes_to(&more, "10.1.0.1", "10.0.0.1");
+	is_rejected(&more);
+	goes_to(&more, "10.1.0.1", "10.0.0.2");
+	assert_true(opens(&a));
+	assert_false(opens(&more));
+	goes_to(&more, "10.1.0.1", "-");
+	assert_false(has_moved(&a));
+	assert_int_equal(figures()->moves, 0);
+	/* A server that was down has answered. */
+	goes_to(&d, "10.1.0.4", "10.0.0.1");
+	fails(&d);
+	assert_int_equal(seen("10.0.0.1")->figures.up, 0);
+	goes_to(&e, "10.1.0.1", "10.0.0.1");
+	assert_true(is_rejected(&e));
+	assert_int_equal(seen("10.0.0.1")->figures.up, 1);
+	leaves(&d);
+	leaves(&e);
 	leaves(&a);
 	leaves(&more);
 	leaves(&b);

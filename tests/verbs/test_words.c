@@ -56,7 +56,7 @@ static void rejections(void **state)
 
 	assert_int_equal(strings_reject(false, 8, &why), ERR_REFUSED);
 	assert_int_equal(strings_reject(false, 28, &why), ERR_REJECTED);
-	assert_int_equal(strings_reject(true, -ECONNREFUSED, &why), ERR_REJECTED);
+	assert_int_equal(strings_reject(true, -ECONNREFUSED, &why), ERR_REFUSED);
 }
 
 /* A shortage of this machine is no verdict about the peer. */
