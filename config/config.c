@@ -2,10 +2,8 @@
 #include "config/config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "config/reader.h"
@@ -31,34 +29,15 @@ static int report_file(struct reader *r, const char *why)
 	return ERR_CONFIG;
 }
 
-/* A pipe would block the start, or a reload with all that the main thread does, until somebody
- * writes. Return: NULL with the problem reported. */
-static FILE *open_file(struct reader *r)
-{
-	int fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	FILE *f = NULL;
-
-	if (fd < 0 || fstat(fd, &st))
-		report_file(r, strerror(errno));
-	else if (!S_ISREG(st.st_mode))
-		report_file(r, S_ISDIR(st.st_mode) ? strerror(EISDIR) : "it is no regular file");
-	else if (!(f = fdopen(fd, "r")))
-		report_file(r, strerror(errno));
-	if (!f && fd >= 0)
-		close(fd);
-	return f;
-}
-
 /* Read the whole file and append a NUL. *@text is owned by the caller. */
 static int read_text(struct reader *r, char **text, size_t *len)
 {
-	FILE *f = open_file(r);
+	FILE *f = fopen(r->path, "re");
 	int err = 0;
 
 	*text = NULL;
 	if (!f)
-		return ERR_CONFIG;
+		return report_file(r, strerror(errno));
 	*text = mem_zalloc(FILE_MAX_BYTES + 1);
 	if (!*text) {
 		err = ERR_NOMEM;

@@ -17,6 +17,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -226,6 +227,17 @@ static int check_files(const struct config *file, const char *path, FILE *errors
 	return err;
 }
 
+/* A pipe in place of the file would block the main thread until somebody writes. (A start may read
+ * one.) A file that is missing is reported when it is read. */
+static const char *objection_to_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)
+		       ? NULL
+		       : "it is no regular file: give a readable configuration file";
+}
+
 /* Return: 0 with .change prepared, or an error with its reasons. */
 static int prepare(struct reload *r)
 {
@@ -237,6 +249,8 @@ static int prepare(struct reload *r)
 
 	memset(r->problems, 0, sizeof(r->problems));
 	objection = cfg->objection(cfg->arg);
+	if (!objection)
+		objection = objection_to_file(cfg->path);
 	if (objection) {
 		say_problem(r, objection);
 		return ERR_CONFIG;

@@ -12,8 +12,8 @@
  * A client follows its own sessions. If one of them is open at a server, the next one goes there,
  * even if the server failed others, because it need not fail this client. The client moves to
  * another server, with all its sessions, only if probes report its server down or this very
- * connection to the server fails without an answer. If an operator drains the client, and it would choose another
- * server by now, it follows none of its sessions.
+ * connection to the server fails without an answer. If an operator drains the client, and it would
+ * choose another server by now, it follows none of its sessions.
  */
 #include "proxy/servers_internal.h"
 #include "proxy/servers_names.h"
@@ -229,8 +229,8 @@ void servers_addr(struct servers *s, unsigned slot, struct fabric_addr *out)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* The server accepted or rejected a connection, which does not count as an answer to a probe. Return: whether
- * it came up by that. */
+/* The server accepted or rejected a connection, which does not count as an answer to a probe.
+ * Return: whether it came up by that. */
 static bool note_connected(struct server *server)
 {
 	bool was_down = is_known_down(server);

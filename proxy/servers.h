@@ -21,9 +21,9 @@
  *   client moves: another server is assigned to it, and its sessions at the old one have to leave
  *   (servers_has_moved()).
  *
- * A server whose connection set-up failed without an answer is down for a time that doubles with each failure.
- * Clients that are not assigned to it go to other servers, as long as one is up. When the time is
- * over one client tries it.
+ * A server whose connection set-up failed without an answer is down for a time that doubles with
+ * each failure. Clients that are not assigned to it go to other servers, as long as one is up. When
+ * the time is over one client tries it.
  *
  * Any thread may call any function here, unless its comment names one thread. A lock is held for a
  * few comparisons, when a session begins or ends; no RPC takes the lock.
