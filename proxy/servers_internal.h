@@ -50,7 +50,7 @@ struct servers {
 	uint64_t seed; /* for the hash of .pins */
 	struct server *at;
 	unsigned nat; /* number of slots */
-	/* Of each slot's server: until when it is believed to have each habit. Not guarded by
+	/* Until when the server of each slot is believed to have each habit. Not guarded by
 	 * .lock. */
 	_Atomic(nsec_t) habits[SERVERS_MOST][SERVERS_HABITS];
 	struct servers_pin *pins[SERVERS_BUCKETS];

@@ -52,8 +52,8 @@ struct sum_point {
  * Danger: one host takes all of them. Then CRCs of other hosts' octets are computed anew, and a bit
  *         that flips in the gateway's memory is delivered.
  * Rule:   of each size a host holds at most SUMS_OF_HOST times what it leaves. Sums of items count
- *         for the host of the session's client, sums of a message for the host that sent it. Hosts
- *         are told apart by a random hash of SUMS_HOSTS values.
+ *         for the host of the session's client, sums of a message for the host that sent it. The
+ *         store distinguishes hosts by a random hash of SUMS_HOSTS values.
  * Pinned: tests/iwarp/test_sums.c:a_host_leaves_a_quarter_to_others,
  *         tests/iwarp/test_iwarp_copies.c
  */
