@@ -55,7 +55,7 @@ struct sum_point {
  *         for the host of the session's client, sums of a message for the host that sent it. The
  *         store distinguishes hosts by a random hash of SUMS_HOSTS values.
  * Pinned: tests/iwarp/test_sums.c:a_host_leaves_a_quarter_to_others,
- *         tests/iwarp/test_iwarp_copies.c
+ *         tests/iwarp/test_iwarp_sock.c:test_sums_of_results_count_for_the_client
  */
 struct sums_store {
 	struct pool pools[SUMS_SIZES];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/iwarp/sock_pair.h"
 
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -111,8 +112,11 @@ void sock_pair_connect(struct sock_pair *p)
 
 int sock_pair_raw(struct sock_pair *p)
 {
+	struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(p->raw_from)};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+	if (p->raw_from)
+		assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&p->addr.ss, p->addr.len), 0);
 	return fd;
 }

@@ -23,6 +23,7 @@ struct sock_pair {
 	int reject;	   /* refuse incoming connections */
 	bool keeps;	   /* the test keeps received buffers: fabric_conn.recvs_held counts them */
 	unsigned requests; /* number of connection requests */
+	uint32_t raw_from; /* source address of plain sockets; 0: any */
 	/* called for a connection request before it is accepted */
 	void (*before_accept)(struct sock_pair *p, struct fabric_conn *c);
 };

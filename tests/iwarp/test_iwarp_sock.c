@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "tests/cmocka_all.h"
@@ -223,6 +224,40 @@ static void test_loopback_is_not_paced(void **state)
 	sock_pair_fini(&pair);
 }
 
+/* A client that takes no results uses up the sums of its own host, not those of the server. */
+static void test_sums_of_results_count_for_the_client(void **state)
+{
+	enum { LEN = 4096, MOST = 4096 };
+	static struct fabric_sums *taken[MOST];
+	struct fabric_conn *server, *idle;
+	struct iwarp_config cfg;
+	unsigned n = 0;
+	int fd;
+
+	(void)state;
+	iwarp_config_default(&cfg);
+	cfg.crc = true;
+	cfg.seed = 1; /* the two hosts do not count as one */
+	sock_pair_init(&pair, &cfg, "127.0.0.1");
+	pair.before_accept = post_server_recv;
+	sock_pair_connect(&pair);
+	server = pair.client; /* the relay connects to servers */
+	idle = pair.server;
+	pair.server = NULL;
+	pair.raw_from = INADDR_LOOPBACK + 1;
+	fd = sock_pair_raw_open(&pair);
+	while (n < MOST - 1 && (taken[n] = fabric_sums_take(server, idle, LEN, UINT32_MAX)))
+		n++;
+	assert_in_range(n, 1000, MOST - 2);
+	taken[n] = fabric_sums_take(server, pair.server, LEN, UINT32_MAX);
+	assert_non_null(taken[n]);
+	for (unsigned i = 0; i <= n; i++)
+		fabric_sums_give(taken[i]);
+	close(fd);
+	fabric_destroy(idle);
+	sock_pair_fini(&pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +270,7 @@ int main(void)
 		cmocka_unit_test(test_no_descriptor_is_left),
 		cmocka_unit_test(test_busy_polling_ends),
 		cmocka_unit_test(test_loopback_is_not_paced),
+		cmocka_unit_test(test_sums_of_results_count_for_the_client),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
