@@ -24,7 +24,8 @@ enum proxy_refusal {
 	 * no route is for the client's name. */
 	PROXY_REFUSED_HOSTAUTH,
 	PROXY_REFUSED_SOURCE, /* no entry of the route's .sources matches the client */
-	/* The client's connection came through this listener before, or through too many gateways. */
+	/* The client's connection came through this listener before, or through too many
+	 * gateways. */
 	PROXY_REFUSED_LOOP,
 	PROXY_REFUSED_DRAINING,
 	PROXY_REFUSED_MACHINE,	/* this machine has no port, descriptor or buffer left */
@@ -73,8 +74,8 @@ struct proxy_counters {
 	uint64_t peer_faults;	  /* sessions closed for a breach of protocol */
 	/* Sessions closed because the ends of a leg speak no version in common. */
 	uint64_t version_faults;
-	/* Calls that waited for memory when they arrived, and calls that waited for a place among those
-	 * that run. Each call counts once. */
+	/* Calls that waited for memory when they arrived, and calls that waited for a place among
+	 * those that run. Each call counts once. */
 	uint64_t budget_waits, place_waits;
 	/* Times a Read, Write or exposure had to wait for resources of an RDMA device. */
 	uint64_t shortages;

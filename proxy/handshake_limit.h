@@ -6,15 +6,16 @@
 #include "fabric/preauth_queue.h"
 
 /**
- * handshake_limit - limit of handshakes of host authentication under way at once, on one side of a route in
- * one worker
+ * handshake_limit - limit of handshakes of host authentication under way at once, on one side of a
+ * route in one worker
  *
  * State:  each handshake under way holds memory and processor time; a handshake that waits for a
  *         place holds next to nothing.
  * Danger: one host opens connections without end, and no other host can authenticate.
  * Rule:   at most .inside.most handshakes run at once, and at most .each of one host; the others
  *         wait in order of arrival. If all places are taken and handshakes wait, the longest
- *         running one of the host with most of them has to end once it is older than HANDSHAKE_SLOT_TIME.
+ *         running one of the host with most of them has to end once it is older than
+ *         HANDSHAKE_SLOT_TIME.
  *
  * Used inside of proxy/ only.
  */
@@ -34,8 +35,8 @@ struct handshake_slot {
 	nsec_t since;		 /* when it got its place */
 };
 
-/** handshake_limit_init - at most @most handshakes at once, @each of one host. Allocates here and never
- * later. Return: 0 or ERR_NOMEM; handshake_limit_fini() is due. */
+/** handshake_limit_init - at most @most handshakes at once, @each of one host. Allocates here and
+ * never later. Return: 0 or ERR_NOMEM; handshake_limit_fini() is due. */
 int handshake_limit_init(struct handshake_limit *d, unsigned most, unsigned each,
 			 uint64_t seed) WARN_UNUSED;
 void handshake_limit_fini(struct handshake_limit *d);
@@ -43,23 +44,24 @@ void handshake_limit_fini(struct handshake_limit *d);
 /** handshake_slot_init - @g has no place and does not wait. */
 void handshake_slot_init(struct handshake_slot *g);
 
-/** handshake_limit_enter - ask for a place for @g, of a peer at @addr. @g has no place and does not wait.
- * Return: whether it has one now; else it waits for handshake_limit_next(). */
+/** handshake_limit_enter - ask for a place for @g, of a peer at @addr. @g has no place and does not
+ * wait. Return: whether it has one now; else it waits for handshake_limit_next(). */
 bool handshake_limit_enter(struct handshake_limit *d, struct handshake_slot *g,
 			   const struct fabric_addr *addr, nsec_t now);
 
-/** handshake_limit_leave - @g no longer has a place nor waits for one; idempotent. Others may now get one:
- * handshake_limit_next(). */
+/** handshake_limit_leave - @g no longer has a place nor waits for one; idempotent. Others may now
+ * get one: handshake_limit_next(). */
 void handshake_limit_leave(struct handshake_limit *d, struct handshake_slot *g);
 
-/** handshake_limit_next - give a free place to the first waiting handshake that may have one. Return: its
- * slot, or NULL. */
+/** handshake_limit_next - give a free place to the first waiting handshake that may have one.
+ * Return: its slot, or NULL. */
 struct handshake_slot *handshake_limit_next(struct handshake_limit *d, nsec_t now);
 
 /** handshake_limit_again - @g keeps its place, and its time begins anew. */
 void handshake_limit_again(struct handshake_limit *d, struct handshake_slot *g, nsec_t now);
 
-/** handshake_limit_worst - the handshake that has to end at @now so that another can begin; NULL: none. */
+/** handshake_limit_worst - the handshake that has to end at @now so that another can begin; NULL:
+ * none. */
 struct handshake_slot *handshake_limit_worst(struct handshake_limit *d, nsec_t now);
 
 static inline bool handshake_limit_has_waiting(const struct handshake_limit *d)

@@ -48,11 +48,12 @@ struct route_state {
 	nsec_t no_reverse_wish_until;
 	struct quota_group groups[QUOTA_PURPOSES];
 	struct shares by_client;
-	/* One account for each of SERVERS_MOST servers; NULL if the route has one server at most. */
+	/* One account for each of SERVERS_MOST servers; NULL if the route has one server at
+	 * most. */
 	struct share *by_server;
-	/* Sums over the route's sessions during one pass of session_recv_reclaim.c. Receives: held since
-	 * the last pass; the part of these in sessions that await their server. Sessions: those
-	 * that hold Receives; those that need more. */
+	/* Sums over the route's sessions during one pass of session_recv_reclaim.c. Receives: held
+	 * since the last pass; the part of these in sessions that await their server. Sessions:
+	 * those that hold Receives; those that need more. */
 	uint32_t stuck, stuck_awaiting, holders, starving;
 	struct share servers_calls; /* all servers' calls, as if they were of one client */
 	/* Limits of handshakes of host authentication under way. */
@@ -62,8 +63,8 @@ struct route_state {
 	struct proxy_counters count;
 };
 
-/* After a worker refused a session for lack of memory, it accepts none for this time, in ns, so that
- * other workers do. */
+/* After a worker refused a session for lack of memory, it accepts none for this time, in ns, so
+ * that other workers do. */
 #define PROXY_NO_ROOM NSEC_PER_SEC
 
 /** struct proxy - one worker's relay. */

@@ -84,7 +84,8 @@ static int share_receives(struct proxy *p)
 	return 0;
 }
 
-/* Connections took pool memory after they were accepted; together that may be more than there is. */
+/* Connections took pool memory after they were accepted; together that may be more than there
+ * is. */
 static void shed(struct proxy *p)
 {
 	size_t excess = session_excess(p);
@@ -282,15 +283,16 @@ static bool poll_fabric(struct proxy *p, struct fabric *f)
 }
 
 /*
- * State:  fabrics have many events. The messages that they cause are sent by the flush at the end of
- *         the turn, all those of a connection with one system call.
+ * State:  fabrics have many events. The messages that they cause are sent by the flush at the end
+ *         of the turn, all those of a connection with one system call.
  * Danger: turns of few events spend most of their time in system calls. In turns of many events a
- *         peer waits for its first message, although it could work on that while others are relayed.
- *         In turns of many sessions all of them hold memory for what they send, until the flush.
+ *         peer waits for its first message, although it could work on that while others are
+ *         relayed. In turns of many sessions all of them hold memory for what they send, until the
+ *         flush.
  * Rule:   a turn handles TURN_EVENTS events of each fabric. It continues, up to TURN_EVENTS_MOST of
  *         each, until its events have taken FLUSHES times as long as a flush does (the average of
- *         recent ones), or were events of TURN_SESSIONS sessions. So the first message waits no longer
- *         than a few system calls take on this machine.
+ *         recent ones), or were events of TURN_SESSIONS sessions. So the first message waits no
+ *         longer than a few system calls take on this machine.
  * Pinned: tests/session/test_turns.c:events_take_as_long_as_a_few_flushes,
  *         :two_sessions_end_a_turn, daemon_writers.
  */
@@ -380,8 +382,8 @@ static void pump_dirty(struct proxy *p)
  *         processor.
  * Danger: one worker runs out of memory, or of processor time, while another has plenty.
  * Rule:   a worker with more sessions than the least loaded one does not accept
- *         (session_limits_worker_is_overloaded()). Neither does a worker that had no memory for a session, for
- *         PROXY_NO_ROOM, because sessions of different routes take different amounts.
+ *         (session_limits_worker_is_overloaded()). Neither does a worker that had no memory for a
+ *         session, for PROXY_NO_ROOM, because sessions of different routes take different amounts.
  * Pinned: tests/proxy/test_session_limits.c:the_more_loaded_worker_is_known
  *
  * Each turn reads shared memory here, but writes it only when sessions begin or end.

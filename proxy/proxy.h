@@ -105,13 +105,14 @@ struct proxy_config {
 	uint32_t max_payload; /* largest chunk or message body, octets */
 	/* Longest message that is continued if it could travel in another form; octets. */
 	uint32_t continue_max;
-	/* Octets of the window through which a large result is cut through (txn_cut_through.c); only
-	 * results of at least twice as many octets are. 0: no result is cut through. */
+	/* Octets of the window through which a large result is cut through (txn_cut_through.c);
+	 * only results of at least twice as many octets are. 0: no result is cut through. */
 	uint32_t cut_through_bytes;
 	/* cut-through begins when the payload memory of all calls of the session would otherwise
 	 * exceed this many octets */
 	uint64_t cut_through_from;
-	/* Threads for long computations, borrowed, outlives the relay; NULL: the worker computes. */
+	/* Threads for long computations, borrowed, outlives the relay; NULL: the worker
+	 * computes. */
 	struct jobs_port *jobs;
 	unsigned worker; /* for session numbers in logs */
 	/* Workers that share the servers of routes and divide the probes; 0: one. */

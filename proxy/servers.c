@@ -2,7 +2,10 @@
 /*
  * Operation
  *
- *   up --connection failed, or SERVERS_PROBES_FAILED probes--> down --time is over--> tried --> up, or down for longer
+ *   up --connection failed, or SERVERS_PROBES_FAILED probes--> down --time is over--> tried
+ *   ^                                                           ^                      |  |
+ *   |                                                           +---failed, for longer-+  |
+ *   +------------------------------------------------------------connected---------------+
  *
  * A server is up until a connection fails. Then it is down for SERVERS_BACKOFF, and for twice the
  * time after each further failure, up to SERVERS_BACKOFF_MOST. After that the first session that

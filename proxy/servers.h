@@ -11,7 +11,9 @@
  * servers - the servers of a route, shared by all workers: their addresses, how their last
  * connections went, and which client is assigned to which server
  *
- *   hosts, as configured --(look-up of names)--> servers, one per address --choice.h--> a client's server
+ *   hosts, as configured --look-up of names--> servers, one for each address
+ *                                                |
+ *                                                +--choice.h--> the server of a client
  *
  * All connections of a client go to one server:
  * - While the client has a session open at a server, its later sessions go there, even if names,
@@ -231,7 +233,8 @@ const char *servers_expired(struct servers *s, unsigned i, nsec_t now);
 void servers_lookup_result(struct servers *s, unsigned i, const struct fabric_addr *addrs,
 			   unsigned n, nsec_t expires);
 
-/** servers_lookup_failed - the look-up of host @i failed: the previous result stays valid until @again. */
+/** servers_lookup_failed - the look-up of host @i failed: the previous result stays valid until
+ * @again. */
 void servers_lookup_failed(struct servers *s, unsigned i, nsec_t again);
 
 /** servers_answered - all look-ups requested up to @ticket are done. */
@@ -242,7 +245,8 @@ void servers_answered(struct servers *s, uint64_t ticket);
 /** struct server_figures - nothing but uint64_t; .up and .sessions are states, all others only
  * rise. */
 struct server_figures {
-	/* .up: 1: the server is not known to be down, else 0; .sessions: sessions with the server */
+	/* .up: 1: the server is not known to be down, else 0; .sessions: sessions with the
+	 * server */
 	uint64_t up, sessions;
 	uint64_t connects, failures;
 	uint64_t probes, probe_failures;

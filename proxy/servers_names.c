@@ -2,7 +2,9 @@
 /*
  * Operation
  *
- *   configured, or found --> listed in a slot --no host leads there any more--> not listed --no session--> free
+ *   configured, or found --> listed in a slot --no host leads there any more--> not listed
+ *                                                                                 |
+ *                                                        free <--no session is left-+
  *
  * A slot that is not listed keeps what is known of its server until another server needs the slot.
  * So a name that leads to one server after another, and back, does not make the gateway forget

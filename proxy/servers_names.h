@@ -25,8 +25,8 @@ bool servers_are_known(const struct servers *s, nsec_t now);
 /** servers_ask - request a look-up. Return: its ticket. */
 uint64_t servers_ask(struct servers *s);
 
-/** servers_notify - notify others that something changed (@has_changed) or that a look-up was requested.
- * The caller does not hold the lock. */
+/** servers_notify - notify others that something changed (@has_changed) or that a look-up was
+ * requested. The caller does not hold the lock. */
 void servers_notify(struct servers *s, bool has_changed);
 
 #endif

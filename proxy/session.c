@@ -173,7 +173,8 @@ static void session_on_out(struct session *s, struct leg *leg, struct leg_out *o
 	case LEG_OUT_OP:
 		txn_op(out->cookie, out);
 		break;
-	case LEG_OUT_RECV_LIMITED: /* if the state has ended, waiting calls are tried by session_pump() */
+	case LEG_OUT_RECV_LIMITED:
+		/* If the state has ended, session_pump() tries the waiting calls. */
 		if (leg_is_recv_limited(leg))
 			txn_move_all(s, leg);
 		break;
@@ -183,7 +184,8 @@ static void session_on_out(struct session *s, struct leg *leg, struct leg_out *o
 	}
 }
 
-/* Whether host authentication of @leg has something left to do. Most legs have none, or are done. */
+/* Whether host authentication of @leg has something left to do. Most legs have none, or are
+ * done. */
 static bool auth_goes_on(const struct session *s, const struct leg *leg)
 {
 	const struct handshake_slot *slot = &s->slots[session_side(leg)];
@@ -272,8 +274,8 @@ static uint32_t server_takes(const struct session *s)
  *         2 client's GRANTs use up what its calls need.
  * Rule:   the client is granted what the server takes and a small queue. The grant is halved while
  *         calls wait for memory. If all busy legs could not use their grants at once it is the
- *         leg's part. It is GRANT_MIN at most while few Receives are left, and not less than GRANT_MIN
- *         for the last two reasons. A grant is never below one (RFC 8166 section 3.3.1).
+ *         leg's part. It is GRANT_MIN at most while few Receives are left, and not less than
+ *         GRANT_MIN for the last two reasons. A grant is never below one (RFC 8166 section 3.3.1).
  * Pinned: tests/session/test_pressure.c:credits_shrink_and_recover,
  *         tests/session/test_shared.c:grants_shrink_while_receives_are_short,
  *         :many_clients_are_granted_their_part, decision 81.

@@ -24,8 +24,8 @@
  *   both peers.
  * - session_handshakes.c and session_auth.c limit handshakes of host authentication.
  * - session_share.c names the accounts for the session's memory.
- * - session_debts.c ends sessions whose peers make no progress. session_recv_reclaim.c ends sessions whose
- *   messages hold too many shared Receives.
+ * - session_debts.c ends sessions whose peers make no progress. session_recv_reclaim.c ends
+ *   sessions whose messages hold too many shared Receives.
  * - session_log.c writes the log.
  */
 
@@ -43,7 +43,8 @@ enum {
 	SESSION_COPIED_CALLS = 256,
 };
 
-/** struct session_reports - error reports of both peers: those logged, and those suppressed since the last log line. */
+/** struct session_reports - error reports of both peers: those logged, and those suppressed since
+ * the last log line. */
 struct session_reports {
 	unsigned logged;
 	nsec_t last; /* when the last report was logged */
@@ -106,9 +107,9 @@ struct session_proof {
 struct session_ops {
 	struct list queue; /* txns with Reads or Writes to post */
 	struct session_flow reads, writes;
-	struct list
-		cut_through_txns; /* txns with Writes of cut-through results to post: txn_cut_through.c */
-	unsigned exposed;	  /* exposures reserved for running transactions */
+	/* txns with Writes of cut-through results to post: txn_cut_through.c */
+	struct list cut_through_txns;
+	unsigned exposed; /* exposures reserved for running transactions */
 	struct debt debts[DEBTS];
 	/* Since when leg_waits() is true with the limit .credits; NSEC_NEVER: it is not true. */
 	nsec_t credits_since;
@@ -168,7 +169,8 @@ enum { SESSION_UPSTREAM_BYTES = sizeof(struct session_upstream) + 64 };
 
 struct session {
 	struct list link; /* in proxy.sessions */
-	/* In proxy.dirty (to be pumped) or proxy.dead (to be freed); self-linked when in neither. */
+	/* In proxy.dirty (to be pumped) or proxy.dead (to be freed); self-linked when in
+	 * neither. */
 	struct list dirty;
 	size_t fixed_bytes; /* octets of Receives and headers of both legs */
 	struct proxy *proxy;

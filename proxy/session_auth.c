@@ -13,9 +13,9 @@
  * State:  all places for handshakes are taken, and others wait.
  * Danger: peers that answer slowly keep all places, and no other peer can authenticate.
  * Rule:   the longest running handshake of the host with most of them ends once it is older than
- *         HANDSHAKE_SLOT_TIME. A client's session ends with it. A server's leg ends alone, because the
- *         client may have another server. A handshake that is computed by threads here is not at
- *         fault: its time begins anew.
+ *         HANDSHAKE_SLOT_TIME. A client's session ends with it. A server's leg ends alone, because
+ *         the client may have another server. A handshake that is computed by threads here is not
+ *         at fault: its time begins anew.
  * Pinned: tests/session/test_hostauth.c:a_handshake_that_waits_too_long_is_closed,
  *         :a_handshake_under_computation_is_not_closed,
  *         tests/session/test_hostauth_handshakes.c:a_server_that_takes_long_is_left_for_the_next

@@ -23,10 +23,10 @@
  * State:  no peer owes anything, and a session has waited for memory longer than RECLAIM_AFTER.
  * Danger: a server that hangs keeps memory of its route's calls for ever, and other routes wait for
  *         ever.
- * Rule:   one session ends: of another route, or one with a continued message whose rest is to come.
- *         It is, of the route that holds most of that memory, the session whose memory has not
- *         moved for the longest time, RECLAIM_AFTER at least. Sessions whose own server does not
- *         answer do not count as waiting.
+ * Rule:   one session ends: of another route, or one with a continued message whose rest is to
+ *         come. It is, of the route that holds most of that memory, the session whose memory has
+ *         not moved for the longest time, RECLAIM_AFTER at least. Sessions whose own server does
+ *         not answer do not count as waiting.
  * Pinned: tests/session/test_mem_reclaim.c:the_route_that_holds_most_gives_back_its_oldest
  *
  * Sessions with anything in flight are in proxy.owing. One timer looks at them, some in a turn. An
@@ -233,8 +233,8 @@ static const char *look_at_leg(struct session *s, struct leg *leg, nsec_t took, 
 
 /*
  * State:  a continued message waits for more credits than there are.
- * Danger: an idle peer may no longer advertise as many as v2/credit_cover.c has seen, and the message
- *         waits for ever.
+ * Danger: an idle peer may no longer advertise as many as v2/credit_cover.c has seen, and the
+ *         message waits for ever.
  * Rule:   if the peer's credits do not change for CREDITS_FINAL_TIME, the message begins with those
  *         there are, or is given back (leg_credits_final()).
  * Pinned: tests/session/test_continue.c:what_is_not_advertised_any_more_is_not_waited_for

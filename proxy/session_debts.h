@@ -17,8 +17,8 @@ void session_debts_begin(struct session *s);
 void session_debts_look(struct timer *timer, nsec_t now);
 
 /**
- * session_blocked_ns - the total time in which input of @leg's peer was blocked here (leg_input_is_blocked()),
- * ns
+ * session_blocked_ns - the total time in which input of @leg's peer was blocked here
+ * (leg_input_is_blocked()), ns
  *
  * This time is not the peer's: no time limit of the peer runs meanwhile.
  */

@@ -8,8 +8,8 @@
  * both legs. */
 void session_await_setup(struct session *s);
 
-/** session_leave_preauth_queue - the client has sent a message, or the session ends: it can no longer be
- * displaced; idempotent. */
+/** session_leave_preauth_queue - the client has sent a message, or the session ends: it can no
+ * longer be displaced; idempotent. */
 void session_leave_preauth_queue(struct session *s);
 
 /** session_close - end both legs in order, for @status and @why; the log names the client's leg. */
@@ -22,7 +22,8 @@ void session_close_for(struct session *s, const struct leg *cause, int status, c
  * any case. */
 void session_leave(struct session *s, nsec_t deadline);
 
-/** session_breach - the peer of the leg @cause broke the protocol: that session ends, and no other. */
+/** session_breach - the peer of the leg @cause broke the protocol: that session ends, and no
+ * other. */
 void session_breach(struct session *s, const struct leg *cause, const char *why);
 
 /** session_refusal - the reason under which a refused client counts if its server's connection

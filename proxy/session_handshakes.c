@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The limit of handshakes of host authentication under way on each side of a route (handshake_limit.h), for
- * one session.
+ * The limit of handshakes of host authentication under way on each side of a route
+ * (handshake_limit.h), for one session.
  *
- *     first message, or first turn --> leg_awaits_handshake_slot() --> has a place --> over --> the next handshake
- *                                          |  no place
- *                                          +--> waits
+ *     first message, or first turn --> leg_awaits_handshake_slot() --> has a place --> over
+ *                                          |                               ^            |
+ *                                          +-- no place --> waits ---------+------------+
+ *                                                                a place comes free
  */
 #include "proxy/session_handshakes.h"
 #include "proxy/internal.h"

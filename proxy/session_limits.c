@@ -10,11 +10,11 @@
 /* Hosts without a session whose rate is remembered, at least. */
 enum { REMEMBERED = 1024 };
 
-/* Tolerances of session_limits_worker_is_overloaded(). A worker may have one part in SLACK_PART more sessions than
- * the least loaded worker; among few sessions that is none, so that the connections of one client
- * spread. It may also have one part in SLACK_COMING of its connections in set-up more, SLACK_MOST
- * at most: leaving the next connection to workers that sleep takes milliseconds, which is much
- * when hundreds arrive at once. */
+/* Tolerances of session_limits_worker_is_overloaded(). A worker may have one part in SLACK_PART
+ * more sessions than the least loaded worker; among few sessions that is none, so that the
+ * connections of one client spread. It may also have one part in SLACK_COMING of its connections in
+ * set-up more, SLACK_MOST at most: leaving the next connection to workers that sleep takes
+ * milliseconds, which is much when hundreds arrive at once. */
 enum { SLACK_PART = 32, SLACK_COMING = 4, SLACK_MOST = 16 };
 
 struct session_limits_client {

@@ -51,24 +51,25 @@ enum session_limits_answer session_limits_enter(struct session_limits *c,
 /** session_limits_leave - a session of @client is over. */
 void session_limits_leave(struct session_limits *c, struct host *client);
 
-/** SESSION_LIMITS_NO_MEMORY - published as the load of a worker without memory for a session: more than any
- * number of sessions. If all workers publish it, none counts as overloaded. */
+/** SESSION_LIMITS_NO_MEMORY - published as the load of a worker without memory for a session: more
+ * than any number of sessions. If all workers publish it, none counts as overloaded. */
 #define SESSION_LIMITS_NO_MEMORY (UINT32_MAX / 2)
 
-/** session_limits_publish - publish the load of @worker, one of .workers: its sessions, those in set-up
- * included, or SESSION_LIMITS_NO_MEMORY. */
+/** session_limits_publish - publish the load of @worker, one of .workers: its sessions, those in
+ * set-up included, or SESSION_LIMITS_NO_MEMORY. */
 void session_limits_publish(struct session_limits *c, unsigned worker, uint32_t sessions);
 
 /**
  * session_limits_changes - number of calls of session_limits_publish() so far
  *
- * While it is unchanged the result of session_limits_worker_is_overloaded() is, too. Each turn may read it, because it
- * is written only when sessions begin or end.
+ * While it is unchanged the result of session_limits_worker_is_overloaded() is, too. Each turn may
+ * read it, because it is written only when sessions begin or end.
  */
 unsigned session_limits_changes(const struct session_limits *c);
 
 /**
- * session_limits_worker_is_overloaded - whether @worker is to leave the next connection to the other workers
+ * session_limits_worker_is_overloaded - whether @worker is to leave the next connection to the
+ * other workers
  *
  * True if its load exceeds that of the least loaded worker by more than a tolerance. The tolerance
  * grows with the number of sessions, and with @coming, the connections of @worker in set-up. Each

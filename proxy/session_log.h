@@ -21,7 +21,8 @@ const char *session_names(const struct session *s, char *text);
 /** session_log_report - the peer of @leg reported an error: log a line, unless there were many. */
 void session_log_report(struct session *s, const struct leg *leg, const struct leg_out *out);
 
-/** session_log_suppressed - at the end of @s: log how many reports had no line since the last one. */
+/** session_log_suppressed - at the end of @s: log how many reports had no line since the last
+ * one. */
 void session_log_suppressed(const struct session *s);
 
 #endif

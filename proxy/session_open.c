@@ -10,8 +10,8 @@
  *         oldest of the host with most of them. If the host of the new connection has reached its
  *         own limit, it is the oldest of that host. A session that is not silent is never closed
  *         for that.
- * Pinned: tests/session/test_newcomers.c:many_connections_of_a_host_displace_their_own, :a_silent_connection_makes_room,
- *         :memory_is_room_as_well
+ * Pinned: tests/session/test_newcomers.c:many_connections_of_a_host_displace_their_own,
+ *         :a_silent_connection_makes_room, :memory_is_room_as_well
  */
 #include <string.h>
 

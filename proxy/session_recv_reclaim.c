@@ -8,15 +8,15 @@
  *         Receive to any connection, the clients of a server that hangs can hold all of them.
  *         Elsewhere so many connections can hold their share that none is left for those that need
  *         one to continue (.recv_starving).
- * Rule:   every TRIM_INTERVAL, while Receives are short (recv_pool_is_starving()), each leg is checked
- *         for Receives that it held at the last look and holds still. Other messages that move do
- *         not matter. If such Receives are most of those held, twice in a row, the route with most
- *         of them gives back a quarter of all: its sessions with at least the route's average end.
- *         If the rest of the route's sessions take these as well, twice as many are given back the
- *         next time.
+ * Rule:   every TRIM_INTERVAL, while Receives are short (recv_pool_is_starving()), each leg is
+ *         checked for Receives that it held at the last look and holds still. Other messages that
+ *         move do not matter. If such Receives are most of those held, twice in a row, the route
+ *         with most of them gives back a quarter of all: its sessions with at least the route's
+ *         average end. If the rest of the route's sessions take these as well, twice as many are
+ *         given back the next time.
  * Exception: no session ends if some Receives are left for connections that hold none, only
- * sessions of that route need more (.recv_starving), and most of these Receives belong to sessions that
- * await their server. The server takes its time, and no other route suffers.
+ * sessions of that route need more (.recv_starving), and most of these Receives belong to sessions
+ * that await their server. The server takes its time, and no other route suffers.
  * Pinned: tests/session/test_recv_reclaim.c, decision 82.
  */
 #include "proxy/session_recv_reclaim.h"

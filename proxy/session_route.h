@@ -4,7 +4,8 @@
 
 #include "proxy/session.h"
 
-/** session_route - clients whose name chooses the route, or the local address that their server sees */
+/** session_route - clients whose name chooses the route, or the local address that their server
+ * sees */
 
 /**
  * session_route_of - the route of a client at @peer that arrives at @listener

@@ -47,7 +47,8 @@ bool session_fail_over(struct session *s, int status, const char *why);
 /** session_upstream_end - @s ends: free s->upstream. */
 void session_upstream_end(struct session *s);
 
-/** sessions_note_changes - act on changes in proxy/servers.h: new addresses, and clients that moved. */
+/** sessions_note_changes - act on changes in proxy/servers.h: new addresses, and clients that
+ * moved. */
 void sessions_note_changes(struct proxy *p);
 
 #endif

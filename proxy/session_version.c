@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which version to speak to a server (draft-07 4.3.2, decision 9): version 2 first, unless the
  * server is remembered not to speak it. A leg falls back to version 1 on the same connection by
- * itself. This file handles servers that close the connection instead, and remembers the results. */
+ * itself. This file handles servers that close the connection instead, and remembers the
+ * results. */
 #include "base/log.h"
 #include "proxy/session_version.h"
 #include "proxy/internal.h"

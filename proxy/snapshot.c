@@ -2,11 +2,11 @@
 /*
  * Operation
  *
- * A snapshot visits sessions in the order of their numbers, SNAPSHOT_PIECE at a time. Its position is an
- * element of the list, and session_free() moves it on from a session that ends. A list that is
- * requested page by page continues where the last page ended, unless another snapshot came between.
- * Then it searches its position from the start, also a piece at a time. Sessions that begin after a
- * snapshot are not part of it, so each snapshot ends.
+ * A snapshot visits sessions in the order of their numbers, SNAPSHOT_PIECE at a time. Its position
+ * is an element of the list, and session_free() moves it on from a session that ends. A list that
+ * is requested page by page continues where the last page ended, unless another snapshot came
+ * between. Then it searches its position from the start, also a piece at a time. Sessions that
+ * begin after a snapshot are not part of it, so each snapshot ends.
  */
 #include "proxy/snapshot.h"
 

@@ -18,7 +18,8 @@ enum snapshot_kind {
 	SNAPSHOT_COUNTERS, /* .counters of every route */
 	SNAPSHOT_SESSIONS, /* .sessions that fit .want, those after number .after */
 	SNAPSHOT_CALLS,	   /* the session with number .id, and its calls in flight */
-	/* Sessions that fit .want end between two RPCs; whole clients choose their servers again. */
+	/* Sessions that fit .want end between two RPCs; whole clients choose their servers
+	 * again. */
 	SNAPSHOT_DRAIN,
 	SNAPSHOT_KILL,	  /* sessions that fit .want end at once */
 	SNAPSHOT_TRACE,	  /* start the tracer .ring: trace_ring.h */
@@ -91,12 +92,13 @@ struct snapshot {
 	struct snapshot_want want;
 	uint64_t after;
 	nsec_t timeout; /* SNAPSHOT_DRAIN: how long calls in flight may take, ns */
-	struct trace_ring *
-		ring; /* owned by the worker from SNAPSHOT_TRACE until SNAPSHOT_UNTRACE is answered */
+	/* Owned by the worker from SNAPSHOT_TRACE until SNAPSHOT_UNTRACE is answered. */
+	struct trace_ring *ring;
 
 	struct snapshot_memory memory;
-	struct proxy_counters
-		*counters; /* one for each slot of routes; slots without a route are not written */
+	/* One element for each slot of routes; the asker's. Slots without a route are not
+	 * written. */
+	struct proxy_counters *counters;
 	struct proxy_counters gone; /* counters of routes that were removed */
 	struct snapshot_session *sessions;
 	struct snapshot_call *calls;

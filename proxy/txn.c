@@ -6,7 +6,7 @@
  *   WAITING --> PULL ------------> CALL ------------> WAIT ------------> FENCE
  *   (memory)                                                               |
  *                  done <-- REPLY <-- PUSH (Writes, then the reply) <------+
- * 
+ *
  *   large result:  CALL, WAIT: cut through, by a window of memory: txn_cut_through.c
  *   form refused:  CALL, WAIT --> AGAIN (exposures withdrawn) --> CALL: txn_retry_form.c
  *   memory large:  PULL --> BLANK (some in each turn) --> CALL: txn_zero_sink.c
@@ -20,8 +20,8 @@
  *
  * This file begins and ends a transaction. Its steps are those of its call (txn_call.c) and of its
  * answer (txn_reply.c); txn_step.c goes from one step to the next. Each file uses only those before
- * it: txn_server_quirks.c, txn_form.c, txn_cut_through.c, txn_device_busy.c and other helpers, txn.c, txn_reply_timeout.c,
- * txn_ops.c, txn_call.c, txn_reply.c, txn_step.c.
+ * it: txn_server_quirks.c, txn_form.c, txn_cut_through.c, txn_device_busy.c and other helpers,
+ * txn.c, txn_reply_timeout.c, txn_ops.c, txn_call.c, txn_reply.c, txn_step.c.
  */
 #include "proxy/internal.h"
 #include "proxy/txn_admit.h"

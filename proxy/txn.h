@@ -18,10 +18,12 @@
  *   step to the next
  * - txn_alloc.c allocates transaction blocks; txn_admit.c decides when a call may start
  * - txn_memory.c holds payload regions; txn_zero_sink.c blanks them
- * - txn_form.c forms messages; txn_ops.c posts Reads and Writes; txn_cut_through.c cuts results through;
- *   txn_remote_inval.c picks handles to invalidate
- * - txn_retry_form.c forms a refused call in another way; txn_device_busy.c waits for resources of a device
- * - txn_server_quirks.c checks what a version 1 server reports; txn_reply_timeout.c abandons calls without an answer
+ * - txn_form.c forms messages; txn_ops.c posts Reads and Writes; txn_cut_through.c cuts results
+ *   through; txn_remote_inval.c picks handles to invalidate
+ * - txn_retry_form.c forms a refused call in another way; txn_device_busy.c waits for resources of
+ *   a device
+ * - txn_server_quirks.c checks what a version 1 server reports; txn_reply_timeout.c abandons calls
+ *   without an answer
  */
 
 enum txn_state {
@@ -107,8 +109,8 @@ struct txn {
 	uint32_t reply_bytes; /* Reply chunk to offer the responder, 0 none */
 
 	/* txn_admit.c */
-	/* In the admission queue, or a list of txn_zero_sink.c or txn_device_busy.c; self-linked when in
-	 * none. */
+	/* In the admission queue, or a list of txn_zero_sink.c or txn_device_busy.c; self-linked
+	 * when in none. */
 	struct list wait_link;
 	unsigned exposures;  /* regions it may expose to the responder; counted while it runs */
 	bool started;	     /* the transaction was admitted: it runs and holds memory */

@@ -146,7 +146,8 @@ static int move_out(struct leg *leg, struct leg_held *held, struct view *body)
  * Danger: if a server's calls kept theirs as well, calls of both directions could fill the windows
  *         of both legs. Then no reply that they wait for could arrive, because version 2 has one
  *         window for calls and replies.
- * Rule:   a server's calls that wait are copied out of their Receives, SESSION_COPIED_CALLS at most.
+ * Rule:   a server's calls that wait are copied out of their Receives, SESSION_COPIED_CALLS at
+ *         most.
  * Pinned: tests/session/test_credits.c:calls_fill_both_windows_at_once,
  *         :more_reverse_calls_than_can_be_kept, decision 74.
  */

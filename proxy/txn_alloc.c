@@ -6,8 +6,8 @@
  *         as the call's chunks and segments require (the smallest size fits most calls) and is
  *         charged to the session.
  * Danger: calls without end fill the memory for transactions, or are refused while others hold it.
- * Rule:   if there is no block, the call is deferred as it came (leg_defer.c), and its queue waits in
- *         line with those of other sessions, as for payload memory. No call is refused for that,
+ * Rule:   if there is no block, the call is deferred as it came (leg_defer.c), and its queue waits
+ *         in line with those of other sessions, as for payload memory. No call is refused for that,
  *         not even a session's first.
  * Pinned: tests/session/test_rooms.c
  *

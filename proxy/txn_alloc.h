@@ -19,7 +19,8 @@ void txn_free_block(struct session_queue *q, struct txn *t);
 /** txn_free_cached - free the transaction blocks that @q caches. */
 void txn_free_cached(struct session_queue *q);
 
-/** txn_count_wait - a call of @q has to wait: for memory if @q or a call of it waits for some, else for a place. */
+/** txn_count_wait - a call of @q has to wait: for memory if @q or a call of it waits for some, else
+ * for a place. */
 void txn_count_wait(struct session_queue *q);
 
 /** txn_defer - append @out, a call, to the calls of @q that wait for a block; takes @out->held. */
@@ -29,7 +30,8 @@ void txn_defer(struct session_queue *q, const struct leg_out *out);
 void txn_copy_out_deferred(struct session_queue *q);
 
 /**
- * txn_take_deferred - decode the first call of @q that waits for a block again, and give it a block, @t
+ * txn_take_deferred - decode the first call of @q that waits for a block again, and give it a
+ * block, @t
  * @copied: set if the call holds no Receive
  *
  * Return: false, and nothing happened, if it cannot have a block.

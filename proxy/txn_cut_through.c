@@ -53,9 +53,10 @@ static bool may_stream(const struct txn *t)
 	       t->rsp->conn && t->rsp->conn->fabric->streams;
 }
 
-/* Whether the result is stored: the calls of its queue, @t included, then hold at most .cut_through_from
- * octets, and no more than one RPC may. Storing is faster where processors are few, because the
- * responder does not wait for the requester. Memory of other sessions does not matter here. */
+/* Whether the result is stored: the calls of its queue, @t included, then hold at most
+ * .cut_through_from octets, and no more than one RPC may. Storing is faster where processors are
+ * few, because the responder does not wait for the requester. Memory of other sessions does not
+ * matter here. */
 static bool may_store(const struct txn *t)
 {
 	const struct proxy *p = t->s->proxy;

@@ -6,8 +6,8 @@
 
 /** txn_cut_through - cut-through of large results */
 
-/** txn_choose_cut_through - right before @t may start: decide whether a large result is stored or cut
- * through. */
+/** txn_choose_cut_through - right before @t may start: decide whether a large result is stored or
+ * cut through. */
 void txn_choose_cut_through(struct txn *t);
 
 /** txn_write_memory - octets of memory for the @i-th Write chunk: its length, or that of a
@@ -23,22 +23,22 @@ bool txn_has_window(const struct txn *t);
 /** txn_placed - the responder has written a piece of the cut-through result: pass it on. */
 void txn_placed(struct txn *t, const struct leg_out *out);
 
-/** txn_cut_through_write - post as many Writes as possible; the rest waits in .cut_through_txns of the requester's
- * leg. */
+/** txn_cut_through_write - post as many Writes as possible; the rest waits in .cut_through_txns of
+ * the requester's leg. */
 void txn_cut_through_write(struct txn *t);
 
 /** txn_cut_through_written - a Write that txn_cut_through_write() posted completed. */
 void txn_cut_through_written(struct txn *t);
 
-/** txn_cut_through_waits - the present step of @t has to wait: until all that came is posted, or until
- * Writes under way complete. */
+/** txn_cut_through_waits - the present step of @t has to wait: until all that came is posted, or
+ * until Writes under way complete. */
 bool txn_cut_through_waits(const struct txn *t);
 
 /** txn_cut_through_stop - the window is withdrawn: drop the octets that are not posted yet. */
 void txn_cut_through_stop(struct txn *t);
 
-/** txn_cut_through_next - post what fits on @leg for the transactions in its .cut_through_txns, in order. Return:
- * the next transaction of which all is posted, or NULL. */
+/** txn_cut_through_next - post what fits on @leg for the transactions in its .cut_through_txns, in
+ * order. Return: the next transaction of which all is posted, or NULL. */
 struct txn *txn_cut_through_next(struct session *s, struct leg *leg) WARN_UNUSED;
 
 #endif

@@ -10,7 +10,8 @@
  *         cannot all be exposed withdraws those that were, and is formed again. All are tried again
  *         every BUSY_PAUSE. If the shortage lasts longer than DEBT_TIMEOUT, the device has less
  *         than one RPC needs: a call fails, and for a Read or Write the session ends.
- * Pinned: tests/session/test_shortage.c:a_shortage_is_waited_out, :one_that_does_not_end_is_reported
+ * Pinned: tests/session/test_shortage.c:a_shortage_is_waited_out,
+ *         :one_that_does_not_end_is_reported
  */
 #include "proxy/txn_device_busy.h"
 #include "proxy/internal.h"

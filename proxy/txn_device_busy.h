@@ -14,8 +14,8 @@
  */
 bool txn_device_busy_wait(struct txn *t) WARN_UNUSED;
 
-/** txn_device_busy_retry - as txn_device_busy_wait(), and the call of @t is put on the session's list. Return: as
- * txn_device_busy_wait(). */
+/** txn_device_busy_retry - as txn_device_busy_wait(), and the call of @t is put on the session's
+ * list. Return: as txn_device_busy_wait(). */
 bool txn_device_busy_retry(struct txn *t) WARN_UNUSED;
 
 #endif

@@ -16,8 +16,8 @@ size_t txn_need(const struct txn *t, unsigned *exposures);
 struct txn_region txn_region_in(const struct leg_held *held, const uint8_t *octets, uint32_t len);
 
 /**
- * txn_name_sums - name the sums of a message that is about to be sent, for pieces that are large enough
- * @held, @body: its payload stream, which lies in the Receive of @held or in @whole
+ * txn_name_sums - name the sums of a message that is about to be sent, for pieces that are large
+ * enough @held, @body: its payload stream, which lies in the Receive of @held or in @whole
  * @items: @n data items, which may travel in the Send
  */
 void txn_find_sums(struct leg_tx *tx, const struct leg_held *held, struct view body,

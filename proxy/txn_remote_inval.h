@@ -6,12 +6,13 @@
 
 /** txn_remote_inval - handles of the requester that a reply may invalidate */
 
-/** txn_count_handles, txn_uncount_handles - the handles of @t begin, or cease, to count as named by a call in
- * flight: from the call's arrival until @t is released. */
+/** txn_count_handles, txn_uncount_handles - the handles of @t begin, or cease, to count as named by
+ * a call in flight: from the call's arrival until @t is released. */
 void txn_count_handles(struct txn *t);
 void txn_uncount_handles(struct txn *t);
 
-/** txn_remote_inval_handle - a handle of the call that the requester lets the reply invalidate, or 0. */
+/** txn_remote_inval_handle - a handle of the call that the requester lets the reply invalidate, or
+ * 0. */
 uint32_t txn_remote_inval_handle(const struct txn *t);
 
 #endif

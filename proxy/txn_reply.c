@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Answers: a reply, or the responder's error report. txn_memory.c and txn_server_quirks.c decide what of a
- * reply may be used, once the responder can reach nothing of the transaction any more. */
+/* Answers: a reply, or the responder's error report. txn_memory.c and txn_server_quirks.c decide
+ * what of a reply may be used, once the responder can reach nothing of the transaction any more. */
 #include "base/log.h"
 #include "proxy/txn_reply.h"
 #include "proxy/internal.h"

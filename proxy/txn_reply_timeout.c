@@ -90,7 +90,8 @@ static void await_answer(struct txn *t)
 		return;
 	(void)take_blocked(t);
 	end = t->s->proxy->now + timeout;
-	/* A call that was sent has the whole time for its answer, because the doubt may be wrong. */
+	/* A call that was sent has the whole time for its answer, because the doubt may be
+	 * wrong. */
 	if (t->is_suspected && t->state != TXN_WAIT)
 		end = nsec_min(end, end_of_time(t));
 	timer_arm(&t->s->proxy->timers, &t->late, end);

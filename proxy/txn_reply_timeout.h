@@ -19,15 +19,16 @@ void txn_reply_timeout_init(struct txn *t);
 bool txn_queue_is_blocked(const struct session_queue *q);
 
 /**
- * txn_abandon_call_only - no call of @q was answered for DEBT_TIMEOUT: abandon those that can be Call-only
+ * txn_abandon_call_only - no call of @q was answered for DEBT_TIMEOUT: abandon those that can be
+ * Call-only
  *
  * Return: NULL; or why the session has to end: the responder's credits are lost.
  */
 const char *txn_abandon_call_only(struct session_queue *q) WARN_UNUSED;
 
 /**
- * txn_suspect_report - an error report came that may be about the present form of @t or about one given up
- * before
+ * txn_suspect_report - an error report came that may be about the present form of @t or about one
+ * given up before
  *
  * If no answer follows it was about the present form.
  */

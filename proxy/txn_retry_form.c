@@ -25,8 +25,8 @@
  * Rule:   the call is not sent again here. If the requester's own Write chunk was too short, the
  *         error goes to the requester. If directions that the gateway chose left no way, the
  *         session ends and RPC sends the call again, as after a reply that outgrew its chunk
- *         (txn_server_quirks.c). Calls to that server (servers' calls: all of the route) then carry no
- *         directions for a while, or that would repeat for ever.
+ *         (txn_server_quirks.c). Calls to that server (servers' calls: all of the route) then carry
+ *         no directions for a while, or that would repeat for ever.
  * Pinned: tests/hostile/cases_server_asked.py, decision 124
  *
  * State:  a call may have to be formed again until it is answered, if this responder has not been
@@ -34,9 +34,9 @@
  *         when they are sent.
  * Danger: a kept payload stream in a Receive keeps that Receive from other calls, and perhaps from
  *         a message that has to come before the answer.
- * Rule:   a stream in a reassembly block or in memory of its own is always kept. A stream in a Receive is
- *         kept only while half of the leg's Receives are left and, if Receives are shared, while
- *         there are enough for all (leg_should_copy_out()).
+ * Rule:   a stream in a reassembly block or in memory of its own is always kept. A stream in a
+ *         Receive is kept only while half of the leg's Receives are left and, if Receives are
+ *         shared, while there are enough for all (leg_should_copy_out()).
  * Pinned: tests/session/test_continue.c:calls_that_may_be_refused_leave_receives
  */
 #include "base/log.h"

@@ -6,7 +6,8 @@
 
 /** txn_retry_form - forms that a responder of version 2 refuses */
 
-/** txn_keep_stream - the call was sent: keep its payload stream as long as its form may be refused. */
+/** txn_keep_stream - the call was sent: keep its payload stream as long as its form may be
+ * refused. */
 void txn_keep_stream(struct txn *t);
 
 /** txn_give_back_stream - other connections need Receives: stop keeping the payload stream if it

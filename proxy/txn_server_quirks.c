@@ -7,8 +7,8 @@
  *   error.
  * - A server leaves out the Write list if it is given a Reply chunk as well, and puts the data into
  *   the Reply chunk (rfc5666bis-01 5.2.2: data MUST go to the Write chunk).
- * - A server reports a length of a Write chunk that is not the length of the data. If up to three octets are
- *   missing, the results become those of a short READ (nfs_result_check).
+ * - A server reports a length of a Write chunk that is not the length of the data. If up to three
+ *   octets are missing, the results become those of a short READ (nfs_result_check).
  * Danger: the client takes a shortened success for the whole result, and applications read wrong
  *         data.
  * Rule:   a reply that cannot be trusted becomes an error. What the server does is remembered, and
@@ -33,12 +33,12 @@ void txn_server_quirks_init(struct txn *t)
 }
 
 /*
- * State:  servers crash on Reply chunks that no client of theirs offers. ntirpc asserts that a Reply
- *         chunk is no longer than 1 MiB.
- * Rule:   a Reply chunk of the requester is offered to the server with the same length. A reply that
- *         fills the chunk is whole then, as far as the gateway can know. A Reply chunk that the gateway
- *         chose is longer by REPLY_TELLTALE, and the plan takes that into account. So is the chunk of a
- *         requester that would take a longer reply by another way (.expected).
+ * State:  servers crash on Reply chunks that no client of theirs offers. ntirpc asserts that a
+ *         Reply chunk is no longer than 1 MiB.
+ * Rule:   a Reply chunk of the requester is offered to the server with the same length. A reply
+ *         that fills the chunk is whole then, as far as the gateway can know. A Reply chunk that
+ *         the gateway chose is longer by REPLY_TELLTALE, and the plan takes that into account. So
+ *         is the chunk of a requester that would take a longer reply by another way (.expected).
  * Pinned: tests/session/test_written.c:a_reply_chunk_is_as_long_as_the_client_s, decision 89;
  *         tests/session/test_strangers.c:every_octet_of_strangers.
  */

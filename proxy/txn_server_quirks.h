@@ -6,7 +6,8 @@
 
 /** txn_server_quirks - what a version 1 server reports about its reply */
 
-/** txn_reply_room - how large a Reply chunk to offer if the plan wants @planned octets. Sets .detects_cut. */
+/** txn_reply_room - how large a Reply chunk to offer if the plan wants @planned octets. Sets
+ * .detects_cut. */
 uint32_t txn_reply_room(struct txn *t, uint32_t planned);
 
 /** txn_server_quirks_init - find out whether the reports of @t's responder are to be checked. */
@@ -34,8 +35,8 @@ uint32_t txn_slack(const struct txn *t);
 bool txn_outgrew(struct txn *t) WARN_UNUSED;
 
 /**
- * txn_check_reported - after txn_check_results(): whether the reply is whole, and its data lie where it
- * says
+ * txn_check_reported - after txn_check_results(): whether the reply is whole, and its data lie
+ * where it says
  *
  * Lengths of Write chunks that are a little too long are corrected. Return: 0, or an error with @e
  * for the requester.

@@ -89,7 +89,8 @@ struct leg_held {
 	void *reasm; /* block of the arena: the body of a continued message */
 };
 
-/** struct leg_summed - @len octets of a message, which lie in one piece at @octets: they begin at @at of @sums */
+/** struct leg_summed - @len octets of a message, which lie in one piece at @octets: they begin at
+ * @at of @sums */
 struct leg_summed {
 	struct fabric_sums *sums; /* NULL: none */
 	const uint8_t *octets;
@@ -104,8 +105,8 @@ struct leg_tx {
 	 * LEG_OUT_SENT */
 	struct rpc_tx tx;
 	uint32_t inv_handle; /* peer's handle to invalidate with the last Send, or 0 */
-	/* Set by the caller: sums of octets in a Receive, and of octets in a region. The largest piece of each Send goes
-	 * out with its sums. */
+	/* Set by the caller: sums of octets in a Receive, and of octets in a region. The largest
+	 * piece of each Send goes out with its sums. */
 	struct leg_summed summed[2];
 	unsigned posted; /* private: Sends outstanding */
 	bool encoded;	 /* private: all Sends posted */
@@ -236,7 +237,8 @@ struct leg {
 	 * leg_init(). NULL: each leg copies its group at once, however long that takes. */
 	struct list *group_copiers;
 	struct list copier_link; /* in .group_copiers; self-linked when not */
-	/* A Receive whose message is a part of a continued message or group, which waits for memory. */
+	/* A Receive whose message is a part of a continued message or group, which waits for
+	 * memory. */
 	struct leg_rbuf *stalled;
 	struct view stalled_part;
 	struct buf_waiter waiter; /* queued on the arena while stalled, if the leg has no .quotas */
@@ -336,8 +338,8 @@ static inline bool leg_has_group(const struct leg *leg)
 	return leg->group_state != LEG_GROUP_INCOMPLETE;
 }
 
-/** leg_sink_is_blocked - the peer's input waits because the peer of the user's other leg does not take
- * what came before (fabric_stream()). */
+/** leg_sink_is_blocked - the peer's input waits because the peer of the user's other leg does not
+ * take what came before (fabric_stream()). */
 static inline bool leg_sink_is_blocked(const struct leg *leg)
 {
 	return leg->conn && leg->conn->sink_blocked;
@@ -390,12 +392,12 @@ static inline bool leg_reply_is_in_progress(const struct leg *leg, uint32_t xid)
  * leg_reads_are_blocked - whether @call must not begin, because its data would arrive behind input
  * that waits
  *
- * State:  @leg has its full share of the shared Receives (leg_is_recv_limited()). @call, which came over
- *         @leg, has data to be fetched by RDMA Read.
+ * State:  @leg has its full share of the shared Receives (leg_is_recv_limited()). @call, which came
+ *         over @leg, has data to be fetched by RDMA Read.
  * Danger: the Read responses lie behind the message that waits for a Receive. The call would take
  *         memory that others need to finish, and could not finish itself.
- * Rule:   the call does not begin while the leg is in that state. The fabric knows it (.reads_blocked of
- *         the connection), and gives the connection a read turn.
+ * Rule:   the call does not begin while the leg is in that state. The fabric knows it
+ *         (.reads_blocked of the connection), and gives the connection a read turn.
  * Pinned: tests/iwarp/test_iwarp_recv_sched.c
  */
 bool leg_reads_are_blocked(struct leg *leg, const struct rpc_msg *call);
@@ -533,8 +535,8 @@ void leg_unanswered(struct leg *leg);
  * Danger: if a server's call waited for memory as well, calls of both directions could wait for
  *         each other.
  * Rule:   a server's calls, and calls that are copied out of their shared Receives, take memory of
- *         a part for which no call waits (BUF_COPIED_CALL). If little of that part is left, there is
- *         none.
+ *         a part for which no call waits (BUF_COPIED_CALL). If little of that part is left, there
+ *         is none.
  * Pinned: tests/session/test_pressure.c:both_directions_complete
  *
  * Return: NULL if little is left. Give it back with leg_put().
@@ -558,8 +560,8 @@ static inline void leg_put(struct leg *leg, struct leg_held *held)
  */
 void leg_move(struct leg *leg, struct leg_held *held, void *block);
 
-/** leg_summed - the sums of the message of @held, from @octets on. Return: .sums is NULL if the message has none, or
- * @octets do not lie in its Receive. Borrowed from @held. */
+/** leg_summed - the sums of the message of @held, from @octets on. Return: .sums is NULL if the
+ * message has none, or @octets do not lie in its Receive. Borrowed from @held. */
 struct leg_summed leg_summed(const struct leg_held *held, const uint8_t *octets);
 
 /** leg_send - queue @tx; it is sent in order, as credits allow. */
@@ -570,7 +572,8 @@ void leg_send(struct leg *leg, struct leg_tx *tx);
 bool leg_unsend(struct leg *leg, struct leg_tx *tx) WARN_UNUSED;
 
 /**
- * leg_sends_unacked - there are replies that the peer has not taken, or Sends that have not completed
+ * leg_sends_unacked - there are replies that the peer has not taken, or Sends that have not
+ * completed
  *
  * Calls that wait for credit do not count: they may wait as long as they have to.
  */
@@ -580,8 +583,8 @@ static inline bool leg_sends_unacked(const struct leg *leg)
 }
 
 /**
- * leg_has_no_credit_ever - whether neither @call nor any other can be sent before an answer comes, and no
- * answer is awaited
+ * leg_has_no_credit_ever - whether neither @call nor any other can be sent before an answer comes,
+ * and no answer is awaited
  *
  * Abandoned calls then hold all credits, or all Receives. Never true if credits count messages.
  */
@@ -593,7 +596,8 @@ bool leg_would_wait(struct leg *leg, const struct rpc_msg *call);
 /** leg_peer_has_no_credit - the peer has used all credits that this end granted. */
 bool leg_peer_has_no_credit(const struct leg *leg);
 
-/** leg_withholds_credit - leg_peer_has_no_credit(), and this end is the reason: the peer would accept a grant. */
+/** leg_withholds_credit - leg_peer_has_no_credit(), and this end is the reason: the peer would
+ * accept a grant. */
 bool leg_withholds_credit(const struct leg *leg);
 
 /** leg_waits - a continued message needs more credits than there are, and everything before it

@@ -14,15 +14,16 @@
  */
 bool leg_defer(struct leg *leg, const struct leg_out *out, struct list *queue, bool want_copy);
 
-/** leg_copy_out_deferred - copy all calls of @queue out of their Receives, as far as there is memory.
- * Return: how many were copied. */
+/** leg_copy_out_deferred - copy all calls of @queue out of their Receives, as far as there is
+ * memory. Return: how many were copied. */
 unsigned leg_copy_out_deferred(struct leg *leg, struct list *queue);
 
-/** leg_redecode - decode the first call of @queue again, as LEG_OUT_MSG; it stays in @queue. Return:
- * whether it was copied out of its Receive. */
+/** leg_redecode - decode the first call of @queue again, as LEG_OUT_MSG; it stays in @queue.
+ * Return: whether it was copied out of its Receive. */
 bool leg_redecode(struct leg *leg, const struct list *queue, struct leg_out *out);
 
-/** leg_undefer - the call that leg_redecode() reported was taken, with @held: remove it from @queue. */
+/** leg_undefer - the call that leg_redecode() reported was taken, with @held: remove it from
+ * @queue. */
 void leg_undefer(struct leg *leg, struct list *queue);
 
 /** leg_drop_deferred - drop all calls of @queue and give back all they hold. */

@@ -3,11 +3,14 @@
  * Operation: a group, that is, a message of the round-trip extension in several Sends
  * (docs/rtrext-profile.md, section 4)
  *
- * 	first --> held, as are others --> the last: memory? --yes--> copying --> ready: all Receives but the first go back
- * 	            |                          |   ^                 |  ^
- * 	            '--> anything else:        no  | leg_resume()    '--' leg_copy_group()
- * 	                 all go back           v   |
- * 	                                     stalled
+ *   first --> held, as are others --> the last: memory? --yes--> copying --> ready
+ *               |                          |   ^                 |  ^
+ *               '--> anything else:        no  | leg_resume()    '--' leg_copy_group()
+ *                    all go back           v   |
+ *                                         stalled
+ *
+ * When the message of a ready group is reported (leg_next_group()), all its Receives but the first go
+ * back.
  *
  * State:  the Sends of a group stay in their Receives, which are the connection's own, until the
  *         last has come. Then the octets in all Receives but the first are copied into one block.

@@ -12,8 +12,8 @@ int leg_take_memory(struct leg *leg) WARN_UNUSED;
 void leg_give_memory(struct leg *leg);
 
 /**
- * leg_take_slot, leg_free_slot - take a buffer for the header octets of one Send, or NULL if all are
- * in use; give it back
+ * leg_take_slot, leg_free_slot - take a buffer for the header octets of one Send, or NULL if all
+ * are in use; give it back
  *
  * leg_borrow_slot() and leg_return_slot() take and give back slots that borrow their buffer.
  */

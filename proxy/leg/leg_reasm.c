@@ -10,8 +10,8 @@
  *         for their whole block hold memory that others need to get theirs.
  * Rule:   a message first takes 64 KiB of a part of the arena for first blocks alone. It takes a
  *         block of the whole length only before the first one is full, and copies 64 KiB at most. A
- *         reply without room for its first block takes its whole block at once, because it waits for
- *         nothing that calls hold.
+ *         reply without room for its first block takes its whole block at once, because it waits
+ *         for nothing that calls hold.
  * Pinned: tests/session/test_mem_reclaim.c:start_blocks_come_back
  *
  * A part that finds no memory stalls the leg until leg_resume(). The whole block is there before

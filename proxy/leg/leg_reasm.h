@@ -26,15 +26,16 @@ void leg_reasm_append(struct leg *leg, struct view part);
 /** leg_reasm_drop - drop the continued message in progress. */
 void leg_reasm_drop(struct leg *leg);
 
-/** leg_give_block - takes @block, of a continued message or of a copied call; @block may be NULL. */
+/** leg_give_block - takes @block, of a continued message or of a copied call; @block may be
+ * NULL. */
 void leg_give_block(struct leg *leg, void *block);
 
 /** leg_reasm_alloc_all - take memory (.reasm) for the whole message that leg_reasm_begin() began.
  * Return: whether it has memory; else the leg waits for leg_resume(). */
 bool leg_reasm_alloc_all(struct leg *leg);
 
-/** leg_reasm_alloc_nowait - as leg_reasm_alloc_all(), for a server's call, which does not wait. Return:
- * 0, or an error: the call was refused. */
+/** leg_reasm_alloc_nowait - as leg_reasm_alloc_all(), for a server's call, which does not wait.
+ * Return: 0, or an error: the call was refused. */
 int leg_reasm_alloc_nowait(struct leg *leg);
 
 #endif

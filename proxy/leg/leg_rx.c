@@ -184,7 +184,8 @@ static void leg_on_ready(struct leg *leg, struct leg_out *out)
 		out->kind = LEG_OUT_READY;
 }
 
-/* The peer does not speak version 2: on the same connection go on with 1 (draft-07 4.3.2, decision 9). */
+/* The peer does not speak version 2: on the same connection go on with 1 (draft-07 4.3.2, decision
+ * 9). */
 static void fall_back(struct leg *leg, const struct rpc_error *range, struct leg_out *out)
 {
 	if (!leg_speaks(leg, LEG_V1) || range->a > 1 || range->b < 1 ||

@@ -66,8 +66,9 @@ void leg_on_send(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 	if (!tx)
 		return;
 	tx->posted--;
-	/* A Send that fails is lost with its connection, and is no fault of its message. What ended the connection is the
-	 * status of the connection's end: InfiniBand gives the Send that found the peer dead that status as well. */
+	/* A Send that fails is lost with its connection, and is no fault of its message. What ended
+	 * the connection is the status of the connection's end: InfiniBand gives the Send that
+	 * found the peer dead that status as well. */
 	if (ev->status < 0 && tx->status == 0)
 		tx->status = ERR_FLUSHED;
 	/* If it is not over it is the active one, which ends with the connection. */
@@ -397,9 +398,9 @@ static int send_control(struct leg *leg, struct leg_slot *slot)
 	return leg_post_send(leg, slot, &sge, 1, 0) < 0 ? ERR_CLOSED : 1;
 }
 
-/* Whether each message that the peer may still send has a Receive, and so has the GRANT that may pass
- * the limit (draft-07 4.2.1.1). Messages in .rxq have theirs; the transport has not counted all of
- * them. */
+/* Whether each message that the peer may still send has a Receive, and so has the GRANT that may
+ * pass the limit (draft-07 4.2.1.1). Messages in .rxq have theirs; the transport has not counted
+ * all of them. */
 static bool is_backed(const struct leg *leg)
 {
 	uint32_t promised = window_of(leg).promised;

@@ -14,8 +14,8 @@ bool leg_speaks(const struct leg *leg, enum leg_version version);
  * those configured. Return: 0 if none fits. */
 enum leg_version leg_version_of(const struct leg *leg, uint32_t number, struct view in);
 
-/** leg_is_other_draft - whether @in, the first message, for which @version was chosen, is of the other
- * draft with number 2. */
+/** leg_is_other_draft - whether @in, the first message, for which @version was chosen, is of the
+ * other draft with number 2. */
 bool leg_is_other_draft(enum leg_version version, struct view in);
 
 /** leg_set_version - make leg->t a new transport of @version. */

@@ -13,16 +13,16 @@
  * grows with the load and not with the number of connections
  *
  * The fabric says how many it wants posted. Their memory is taken from the connections' part of the
- * arena (BUF_CONN), in blocks of BUDGET_BLOCK as the load comes, and given back when it has gone.
- * A leg that needs more header buffers for Sends than it has borrows a Receive.
+ * arena (BUF_CONN), in blocks of BUDGET_BLOCK as the load comes, and given back when it has gone. A
+ * leg that needs more header buffers for Sends than it has borrows a Receive.
  *
  * State:  the credits that legs granted to their peers exceed the Receives there are.
  * Danger: messages that wait for memory hold Receives, and the messages that would free that memory
  *         find none.
- * Rule:   if few are left (recv_pool_is_low()), grants shrink. If none is left, senders wait. Over a
- *         fabric that limits each connection's share, no connection holds so many that others have
- *         none. Over other fabrics, or if connections need some and find none (recv_pool_is_starving()),
- *         session_recv_reclaim.c ends sessions that hold them.
+ * Rule:   if few are left (recv_pool_is_low()), grants shrink. If none is left, senders wait. Over
+ *         a fabric that limits each connection's share, no connection holds so many that others
+ *         have none. Over other fabrics, or if connections need some and find none
+ *         (recv_pool_is_starving()), session_recv_reclaim.c ends sessions that hold them.
  * Pinned: tests/session/test_shared.c, tests/session/test_recv_reclaim.c, decisions 81, 82.
  *
  * One thread only.
@@ -37,7 +37,8 @@ enum { RECV_POOL_RECENT = 256 };
 struct leg_rbuf {
 	struct list link; /* in a list of its holder */
 	uint8_t *data;
-	/* The memory it is cut from. A leg's own: the block, owned by the first Receive in it, else NULL. */
+	/* The memory it is cut from. A leg's own: the block, owned by the first Receive in it, else
+	 * NULL. */
 	union {
 		uint8_t *block;
 		struct recv_pool_chunk *chunk; /* shared */
@@ -67,7 +68,8 @@ struct recv_pool {
 	struct recv_pool_chunk *chunk_store;
 	struct leg_rbuf *buf_store;
 	struct rpc_msg *msg; /* the message that a leg received, while it is processed */
-	/* Looks in a row that found Receives short, and the same ones held: session_recv_reclaim.c. */
+	/* Looks in a row that found Receives short, and the same ones held:
+	 * session_recv_reclaim.c. */
 	unsigned looks;
 	uint16_t look; /* looks in all */
 	struct leg_rbuf *recent[RECV_POOL_RECENT];
@@ -125,8 +127,8 @@ static inline void recv_pool_put(struct recv_pool *r, struct leg_rbuf *rb)
 	recv_pool_put_free(r, rb);
 }
 
-/** recv_pool_is_low - whether few Receives are left, so that peers should be granted less. @r may be NULL:
- * nothing is shared. */
+/** recv_pool_is_low - whether few Receives are left, so that peers should be granted less. @r may
+ * be NULL: nothing is shared. */
 bool recv_pool_is_low_growing(const struct recv_pool *r);
 static inline bool recv_pool_is_low(const struct recv_pool *r)
 {
@@ -158,8 +160,8 @@ static inline uint64_t recv_pool_left(const struct recv_pool *r)
 /** recv_pool_trim - give back memory that the load no longer needs; call it every few seconds. */
 void recv_pool_trim(struct recv_pool *r);
 
-/** recv_pool_is_exhausted - whether no Receive is posted and none can be posted, so that all input of peers
- * waits. @r may be NULL: nothing is shared. */
+/** recv_pool_is_exhausted - whether no Receive is posted and none can be posted, so that all input
+ * of peers waits. @r may be NULL: nothing is shared. */
 bool recv_pool_is_exhausted(const struct recv_pool *r);
 
 /**

@@ -19,8 +19,8 @@
  * - Client address: its sessions together hold at most what they leave, or one block if they hold
  *   none. So a client with any number of connections leaves half of the payload memory to all other
  *   clients, apart from the last rule. For transaction blocks and continued messages the factor is
- *   QUOTA_OF_OTHER, because calls without chunks and parts of messages wait for nothing else.
- *   The servers' calls of a route count as those of one client. Their answers may be behind calls of
+ *   QUOTA_OF_OTHER, because calls without chunks and parts of messages wait for nothing else. The
+ *   servers' calls of a route count as those of one client. Their answers may be behind calls of
  *   clients, so without this rule a client's call could wait for memory that only the answers free.
  * - Session: an equal part of what its client may hold, by the number of the client's sessions that
  *   hold some; or one block if it holds none.
@@ -58,9 +58,9 @@
  * - If the holders of the memory do not give it back, the reservation fails. The others continue,
  *   and the next reservation of that route waits twice as long, up to QUOTA_PAUSE. So memory is
  *   idle for a small part of the time at most.
- * - After a reservation that was met the next may follow. But no reservation of the common
- *   zones begins for as long as the last one took, so that the others have their turn. Members of other routes that
- *   were held back are tried when a reservation ends.
+ * - After a reservation that was met the next may follow. But no reservation of the common zones
+ *   begins for as long as the last one took, so that the others have their turn. Members of other
+ *   routes that were held back are tried when a reservation ends.
  *
  * So a member gets what it asks for, whatever other routes do, if it gives back what it holds, and
  * if its route's own zone is large enough, less what members of the same route never give back. How

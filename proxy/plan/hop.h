@@ -7,13 +7,13 @@
 #include "base/loop.h"
 
 /**
- * hop - how far away a peer is: whether a round trip to it costs more than a copy of the octets that it
- * would fetch in one
+ * hop - how far away a peer is: whether a round trip to it costs more than a copy of the octets
+ * that it would fetch in one
  */
 enum hop { HOP_NEAR, HOP_FAR, HOP_AUTO };
 
-/* Round trips of this length, in ns, or longer make a peer far: a copy of 1 MiB takes a small part of
- * this time. */
+/* Round trips of this length, in ns, or longer make a peer far: a copy of 1 MiB takes a small part
+ * of this time. */
 #define HOP_TRIP (1 * NSEC_PER_MS)
 
 /* Times measured before a peer counts as far. */

@@ -3,10 +3,11 @@
 #include "proxy/plan/nfs4reply.h"
 
 /*
- * The longest reply to a COMPOUND is the sum of its operations' longest results (RFC 7530 16,
- * RFC 8881 18, RFC 7862 15, RFC 8276 8.4). They are found by stepping over the arguments of each. A bound that
- * is too small costs the RPC: an operation, an attribute or a Read chunk that is not understood
- * makes the whole unknown, and what has no limit in the documents has a generous one here, or none.
+ * The longest reply to a COMPOUND is the sum of its operations' longest results (RFC 7530 16, RFC
+ * 8881 18, RFC 7862 15, RFC 8276 8.4). They are found by stepping over the arguments of each. A
+ * bound that is too small costs the RPC: an operation, an attribute or a Read chunk that is not
+ * understood makes the whole unknown, and what has no limit in the documents has a generous one
+ * here, or none.
  */
 
 enum {
@@ -25,7 +26,8 @@ enum {
 	OPEN = STATEID + CHANGE_INFO + 4 + BITMAP + DELEGATION,
 	COUNTED = 4 + 4, /* READ: eof, count */
 	DIRLIST = VERIFIER + 4 + 4,
-	/* A second status, then the list and a delegation of it, or whether the server will have one. */
+	/* A second status, then the list and a delegation of it, or whether the server will have
+	 * one. */
 	DIR_DELEGATION = 4 + VERIFIER + STATEID + 3 * BITMAP,
 	XATTR_LIST = 8 + 4 + 4,				 /* cookie, count, eof */
 	WRITE_RESPONSE = 4 + STATEID + 8 + 4 + VERIFIER, /* of COPY */
@@ -44,7 +46,8 @@ struct walk {
 	bool is_guess; /* a name or path is in it, for which NFS has no limit */
 };
 
-/* Octets of an attribute at most, by its number. tests/peers/plan-knows compares the numbers with Linux's. */
+/* Octets of an attribute at most, by its number. tests/peers/plan-knows compares the numbers with
+ * Linux's. */
 enum { NO_LIMIT = 0 }; /* or not to be read */
 static const uint16_t attr_octets[] = {
 	[0] = BITMAP,
@@ -322,8 +325,8 @@ static bool step_copy(struct walk *w)
 	return xdr_get_u32(&w->x) == 0;
 }
 
-/* All operations. Unknown are those that set up clients and sessions, layouts, SECINFO and others whose results have no
- * limit. tests/peers/plan-knows compares the list with Linux's. */
+/* All operations. Unknown are those that set up clients and sessions, layouts, SECINFO and others
+ * whose results have no limit. tests/peers/plan-knows compares the list with Linux's. */
 static const struct {
 	const char *args; /* as skip_args() has them; NULL: unknown */
 	uint16_t results; /* behind the status */

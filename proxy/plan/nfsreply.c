@@ -46,7 +46,8 @@ enum { NFS3_READLINK = 5, NFS3_READ = 6, NFS3_READDIR = 16, NFS3_READDIRPLUS = 1
 enum { CALL_HEADER = 24 };
 enum { RPCSEC_GSS = 6, GSS_DATA = 0, GSS_SVC_NONE = 1, MAX_AUTH_OCTETS = 400 };
 
-/* Results apart from the octets a count in the arguments asks for; 0: no such procedure, unknown. */
+/* Results apart from the octets a count in the arguments asks for; 0: no such procedure,
+ * unknown. */
 static const uint16_t nfs3_results[] = {
 	[0] = VOID_RESULTS,
 	[1] = NFSSTAT + FATTR3,
@@ -189,8 +190,9 @@ static bool is_readlink(const struct rpchdr *hdr)
 	return hdr->prog == PROG_NFS && hdr->vers == 3 && hdr->proc == NFS3_READLINK;
 }
 
-/* Whether a result of @count octets goes to the Write chunk: not to an empty one, by which a client says that it wants
- * this one inline (RFC 8166 4.4.6.2, RFC 8267 4.1); and a server may leave out what is too short. */
+/* Whether a result of @count octets goes to the Write chunk: not to an empty one, by which a client
+ * says that it wants this one inline (RFC 8166 4.4.6.2, RFC 8267 4.1); and a server may leave out
+ * what is too short. */
 static bool is_placed(const struct rpc_msg *call, uint32_t count)
 {
 	return call && call->nwrites && call->writes[0].length > 0 &&

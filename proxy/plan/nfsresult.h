@@ -43,8 +43,9 @@ struct nfs_chunk {
 
 /**
  * nfs_result_check - compare the lengths of @n Write chunks with a reply's payload stream
- * @reply: octets that this process owns; if .placed of a READ is up to three octets too short, its results become those of
- *         a short READ: the length is .placed, and the file does not end there
+ * @reply: octets that this process owns; if .placed of a READ is up to three octets too short, its
+ *         results become those of a short READ: the length is .placed, and the file does not end
+ *         there
  * @chunks: if .placed is up to three octets too long, it is cut to the data; the rest is XDR's pad,
  *          or a habit of the server
  * @changed: set to whether octets of @reply were changed

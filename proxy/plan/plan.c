@@ -27,8 +27,9 @@
 
 enum {
 	UNKNOWN_REPLY = (1 << 20) + 8192, /* octets that servers return at once (decision 52) */
-	/* Octets of a Reply chunk that nobody offered, in programs that filers serve: ntirpc asserts
-	 * that a Reply chunk has at most 1 MiB. A call that certainly asks for more has more. */
+	/* Octets of a Reply chunk that nobody offered, in programs that filers serve: ntirpc
+	 * asserts that a Reply chunk has at most 1 MiB. A call that certainly asks for more has
+	 * more. */
 	UNASKED_CHUNK = (1 << 20) - REPLY_TELLTALE,
 	/* Octets: more than the header of any reply of the extension with one item. */
 	EXTENDED_HEADER = 128,
@@ -55,7 +56,8 @@ static uint32_t clamp_u32(uint64_t v)
 	return (uint32_t)plan_min(v, UINT32_MAX);
 }
 
-/* Segments of at most @max octets for @length. A peer that takes segments of 0 octets takes none. */
+/* Segments of at most @max octets for @length. A peer that takes segments of 0 octets takes
+ * none. */
 static uint64_t segments_for(uint64_t length, uint32_t max)
 {
 	if (length == 0)
@@ -179,8 +181,8 @@ static uint64_t plan_longest(const struct reply *r)
 	return plan_max(r->offered, r->known ? plan_min(r->most, r->known) : r->most);
 }
 
-/* A Reply chunk of @chunk octets, more than the requester offered. It is within UNASKED_CHUNK, unless
- * more than the room for a long verifier would be missing. */
+/* A Reply chunk of @chunk octets, more than the requester offered. It is within UNASKED_CHUNK,
+ * unless more than the room for a long verifier would be missing. */
 static uint64_t unasked_chunk(uint64_t chunk)
 {
 	return chunk > UNASKED_CHUNK && chunk <= UNASKED_CHUNK + REPLY_UNSURE ? UNASKED_CHUNK
@@ -195,8 +197,8 @@ static uint64_t unasked_chunk(uint64_t chunk)
  * could come inline: behind another gateway the real requester may take no more. If a responder's
  * reply was longer before (@slack), the requester is expected to take all that it can (draft-07
  * 6.6.4). If the known maximum of the procedure is much longer than what the requester offered, it
- * is offered, because the rest can be continued (draft-07 6.6.4). Otherwise the requester has counted
- * more exactly, and its length is kept.
+ * is offered, because the rest can be continued (draft-07 6.6.4). Otherwise the requester has
+ * counted more exactly, and its length is kept.
  */
 static uint64_t plan_bounded(const struct reply *r, uint32_t slack)
 {

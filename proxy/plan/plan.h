@@ -22,9 +22,9 @@ enum plan_form {
 };
 
 enum {
-	/* Octets by which a Reply chunk that the gateway chose for a version 1 server is longer than
-	 * the plan says, so that a reply which fills it was cut. One word, because XDR consists of
-	 * words. */
+	/* Octets by which a Reply chunk that the gateway chose for a version 1 server is longer
+	 * than the plan says, so that a reply which fills it was cut. One word, because XDR
+	 * consists of words. */
 	REPLY_TELLTALE = 4,
 	/* Octets by which plan_reply_max() may exceed the count of a requester that knows how long
 	 * its verifier is: the longest verifier, and the end of a list of entries. */
@@ -233,7 +233,8 @@ int plan_split(const struct segment *region, uint32_t max, struct segment *out, 
 unsigned plan_runs(const struct rpc_msg *call, const struct rpc_chunk *c,
 		   const struct plan_shape *shape, uint32_t *runs);
 
-/** plan_cut - plan_split() of each of @nruns consecutive @runs of @region, which are as long as it together. */
+/** plan_cut - plan_split() of each of @nruns consecutive @runs of @region, which are as long as it
+ * together. */
 int plan_cut(const struct segment *region, const uint32_t *runs, unsigned nruns, uint32_t max,
 	     struct segment *out, unsigned cap);
 
