@@ -53,6 +53,7 @@ struct proxy_counters {
 	uint64_t sessions_displaced;
 	uint64_t calls, replies, rcalls, rreplies; /* RPCs relayed, forward and reverse */
 	uint64_t bytes_to_server, bytes_to_client; /* payload octets, inline and in chunks */
+	/* Error reports sent to requesters, and received from responders. */
 	uint64_t errors_to_requester, errors_from_responder;
 	/* Calls encoded again in another form, because the responder refused the first one or had
 	 * no credits for it. */

@@ -32,7 +32,8 @@ enum { DEBT_PRESSED_RATE = 32 << 10 };
  * which nothing has moved for at least as long. */
 #define RECLAIM_AFTER (60 * NSEC_PER_SEC)
 
-/* By then a version 2 peer that has more credits to give has given them: leg_credits_final(). */
+/* After this time without a new grant, a version 2 peer is taken to grant no more:
+ * leg_credits_final(). */
 #define CREDITS_FINAL_TIME (5 * NSEC_PER_SEC)
 
 /* The largest single RDMA Read or Write. At the common rate a peer completes one within

@@ -16,6 +16,7 @@
  *         wait in order of arrival. If all places are taken and handshakes wait, the longest
  *         running one of the host with most of them has to end once it is older than
  *         HANDSHAKE_SLOT_TIME.
+ * Pinned: tests/session/test_hostauth.c:a_handshake_that_waits_too_long_is_closed
  *
  * Used inside of proxy/ only.
  */
@@ -49,8 +50,8 @@ void handshake_slot_init(struct handshake_slot *g);
 bool handshake_limit_enter(struct handshake_limit *d, struct handshake_slot *g,
 			   const struct fabric_addr *addr, nsec_t now);
 
-/** handshake_limit_leave - @g no longer has a place nor waits for one; idempotent. Others may now
- * get one: handshake_limit_next(). */
+/** handshake_limit_leave - @g no longer has a place nor waits for one; idempotent. Another
+ * handshake may now get the place: handshake_limit_next(). */
 void handshake_limit_leave(struct handshake_limit *d, struct handshake_slot *g);
 
 /** handshake_limit_next - give a free place to the first waiting handshake that may have one.

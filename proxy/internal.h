@@ -29,7 +29,8 @@ struct route_state {
 	bool locks_logged; /* the line of session_note_version_3() is logged */
 	/* The route whose listener this route shares; NULL: it has its own. */
 	struct route_state *leader;
-	/* Number of routes that share this one's listener; it is not freed before them. */
+	/* Number of routes that share the listener of this route. They are freed before this
+	 * route. */
 	unsigned sharers;
 	size_t handshake_limits_bytes; /* memory kept free for handshakes of host authentication */
 	struct leg_config server_v1;   /* settings of a server leg that speaks version 1 only */
@@ -51,11 +52,14 @@ struct route_state {
 	/* One account for each of SERVERS_MOST servers; NULL if the route has one server at
 	 * most. */
 	struct share *by_server;
-	/* Sums over the route's sessions during one pass of session_recv_reclaim.c. Receives: held
-	 * since the last pass; the part of these in sessions that await their server. Sessions:
-	 * those that hold Receives; those that need more. */
+	/* Sums over the route's sessions during one pass of session_recv_reclaim.c:
+	 * - .stuck: Receives that have been held since the last pass,
+	 * - .stuck_awaiting: the part of .stuck in sessions that await their server,
+	 * - .holders: sessions with Receives in .stuck,
+	 * - .starving: sessions that cannot continue without more Receives. */
 	uint32_t stuck, stuck_awaiting, holders, starving;
-	struct share servers_calls; /* all servers' calls, as if they were of one client */
+	/* The account of the servers' calls of all sessions, which count as those of one client. */
+	struct share servers_calls;
 	/* Limits of handshakes of host authentication under way. */
 	struct handshake_limit handshakes[PROXY_SIDES];
 	/* Armed while a leg waits in one of .handshakes. */
@@ -63,8 +67,8 @@ struct route_state {
 	struct proxy_counters count;
 };
 
-/* After a worker refused a session for lack of memory, it accepts none for this time, in ns, so
- * that other workers do. */
+/* A worker that refused a session for lack of memory accepts no session for this time, in ns. So
+ * other workers accept the next sessions. */
 #define PROXY_NO_ROOM NSEC_PER_SEC
 
 /** struct proxy - one worker's relay. */
@@ -119,8 +123,8 @@ struct proxy {
 	bool draining, drain_over;
 	bool settled;	      /* PROXY_SETTLE has passed since the drain began */
 	bool yields;	      /* proxy_yield() was called */
-	unsigned goes_on;     /* index for fabric_go_on() */
-	nsec_t events_until;  /* time that the turn has for events beyond TURN_EVENTS */
+	unsigned goes_on;     /* index of the fabric that is next in fabric_go_on() */
+	nsec_t events_until;  /* when the turn handles no further event beyond TURN_EVENTS */
 	unsigned touched;     /* sessions that events of this turn touched, or began */
 	nsec_t flush_takes;   /* moving average of the time of fabric_flush_posts() */
 	struct list blanking; /* txns whose memory is being blanked: txn_zero_sink.c */
@@ -129,7 +133,7 @@ struct proxy {
 	struct list group_copiers;
 	nsec_t release_at; /* when buf_release() is due; NSEC_NEVER: not */
 	bool pinned; /* a fabric's device pins the arena: no pages are returned to the system */
-	unsigned nregistered;
+	unsigned nregistered;	     /* fabrics with which the arena is registered */
 	struct proxy_counters count; /* result of proxy_counters() */
 	struct list *snapshot_next;  /* next session for proxy_snapshot() */
 	/* Session ids that proxy_snapshot() copies: above .snapshot_after, below .snapshot_end. */
@@ -172,8 +176,8 @@ static inline uint64_t session_random(struct proxy *p)
 
 /* routes.c */
 
-/** routes_open - the routes of the initial configuration. Return: 0 or ERR_NOMEM; routes_close()
- * is due. */
+/** routes_open - add the routes of the initial configuration. Return: 0 or ERR_NOMEM;
+ * routes_close() is due. */
 int routes_open(struct proxy *p) WARN_UNUSED;
 void routes_close(struct proxy *p);
 
@@ -244,8 +248,8 @@ static inline bool session_may_be_v1(const struct leg *leg, int status)
  * State:  host authentication was begun and is not required. Half of its time is over, and the
  *         server has sent nothing.
  * Danger: a server without host authentication waits for CONNPROP_FINAL, which may not be sent
- *         before the server has sent a message (draft-07 4.3). Each connection that begins so ends
- *         so, and clients never reach this server.
+ *         before the server has sent a message (draft-07 4.3). Each connection that begins with
+ *         host authentication times out, and clients never reach this server.
  * Rule:   profile section 7.1: the next connection begins without host authentication. A server
  *         that has sent any message is not tried again.
  * Pinned: tests/session/test_hostauth_silent.c:a_silent_server_is_asked_without

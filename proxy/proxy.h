@@ -42,9 +42,9 @@ struct proxy_route {
 	struct leg_config client, server; /* listen and upstream side */
 	enum hop client_hop, server_hop;  /* as configured: is the peer near or far */
 	/* The client leg's settings for clients with an address in .unneeded. These clients need
-	 * not prove a name. Its sizes are those of .client. */
+	 * not prove a name. The sizes in .client_unneeded are those of .client. */
 	struct leg_config client_unneeded;
-	const struct fabric_net *unneeded; /* borrowed */
+	const struct fabric_net *unneeded; /* networks whose clients need prove no name; borrowed */
 	unsigned nunneeded;
 	const struct fabric_net *clients; /* networks whose clients may connect; borrowed */
 	unsigned nclients;		  /* 0: every client may */
@@ -55,7 +55,8 @@ struct proxy_route {
 	/* The number that identifies this listener to other gateways (leg/via.h): random; 0: no
 	 * number is sent. */
 	uint32_t id;
-	/* Client names of this route; none: all clients that no other route names. */
+	/* The route is for clients that proved one of these names; borrowed. Without names it is
+	 * for all clients that no other route of the listener names. */
 	const char *const *names;
 	unsigned nnames;
 	/* The servers to which its clients are connected; borrowed. NULL: .upstream alone. */
@@ -67,27 +68,29 @@ struct proxy_route {
 	 * calls in flight, in seconds. The value may change at any time; all other fields are
 	 * constant. Borrowed. NULL: 0. */
 	const atomic_uint *move_timeout_s;
-	/* The first entry that matches the client applies; borrowed. */
+	/* Local addresses for connections to servers: the first entry that matches the client
+	 * applies. Borrowed. */
 	const struct proxy_source *sources;
 	unsigned nsources;	  /* 0: the system chooses the local address */
 	unsigned upstream_fabric; /* index into proxy_config.fabrics of the upstream leg */
-	/* Handshakes of host authentication under way at once on each side, in each worker; 0: as
-	 * many as memory allows. */
+	/* Limit of the handshakes of host authentication under way at once, for each side and each
+	 * worker; 0: as many as memory allows. */
 	unsigned max_handshakes;
 	/* How long a verdict about a server is kept, such as "it speaks only version 1"; ns. */
 	nsec_t version_memory;
-	/* The number of relays that use this route. At 0 no relay reads the route any more. NULL:
-	 * not counted. */
+	/* The number of relays that use this route; borrowed. At 0 no relay reads the route any
+	 * more. NULL: relays are not counted. */
 	atomic_uint *users;
-	/* Set when any relay has logged that locks of NFS version 3 cannot be told apart. NULL:
-	 * each relay logs it once. */
+	/* True: a relay has logged that locks of NFS version 3 cannot be told apart, so no other
+	 * relay logs that. Borrowed. NULL: each relay logs that once. */
 	atomic_bool *locks_logged;
 };
 
 struct session_limits;
 
 struct proxy_config {
-	const struct proxy_route *routes; /* .nslots of them, or .nroutes: proxy/routes.h */
+	/* .nslots elements (proxy/routes.h), of which the first .nroutes are in use at start; borrowed */
+	const struct proxy_route *routes;
 	unsigned nroutes;
 	/* Slots for routes, including routes that a reload adds later; a value below .nroutes
 	 * counts as .nroutes. */
@@ -106,10 +109,11 @@ struct proxy_config {
 	/* Longest message that is continued if it could travel in another form; octets. */
 	uint32_t continue_max;
 	/* Octets of the window through which a large result is cut through (txn_cut_through.c);
-	 * only results of at least twice as many octets are. 0: no result is cut through. */
+	 * only results of at least twice this length are cut through. 0: no result is cut
+	 * through. */
 	uint32_t cut_through_bytes;
-	/* cut-through begins when the payload memory of all calls of the session would otherwise
-	 * exceed this many octets */
+	/* Cut-through begins when the payload memory of all calls of one direction of the session
+	 * would otherwise exceed this, in octets. */
 	uint64_t cut_through_from;
 	/* Threads for long computations, borrowed, outlives the relay; NULL: the worker
 	 * computes. */
@@ -119,9 +123,11 @@ struct proxy_config {
 	unsigned workers;
 	/* Change counter of all servers, borrowed; NULL: no notification. */
 	struct servers_changes *changes;
-	/* A clock for what a part of a turn takes; NULL: it takes no time. */
+	/* A clock, in ns, by which the relay measures how long the parts of a turn take; NULL:
+	 * every part counts as taking no time. */
 	nsec_t (*clock)(void);
-	uint64_t seed; /* for XIDs of the gateway's own messages */
+	/* For XIDs of the gateway's own messages, and for the hashes of tables of clients. */
+	uint64_t seed;
 };
 
 struct proxy;
@@ -138,7 +144,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg);
 void *proxy_route_owner(struct proxy *p, unsigned i);
 
 /**
- * proxy_turn - poll every fabric, do all that is due at @now, flush
+ * proxy_turn - poll every fabric, do all that is due at @now, and send what was posted meanwhile
  *
  * The work of one turn is bounded. Return: 1 if more work is ready (call again at once), else 0.
  */
@@ -172,7 +178,7 @@ void proxy_drain(struct proxy *p, nsec_t deadline);
 /** proxy_arriving - whether a connection is in set-up that has no session yet. */
 bool proxy_arriving(const struct proxy *p);
 
-/** proxy_sessions - sessions alive. */
+/** proxy_sessions - the number of sessions alive. */
 unsigned proxy_sessions(const struct proxy *p);
 
 /** proxy_log_begin - the next proxy_log_legs() begins with the first of the sessions alive now. */

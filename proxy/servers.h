@@ -38,6 +38,7 @@ enum {
 	SERVERS_NONE = UINT32_MAX,
 };
 
+/* Time for which a server is down after its first failure, and at most; ns. */
 #define SERVERS_BACKOFF (1 * NSEC_PER_SEC)
 #define SERVERS_BACKOFF_MOST (60 * NSEC_PER_SEC)
 
@@ -101,6 +102,8 @@ struct servers_user {
 	uint64_t ticket;	 /* the look-up that it waits for; 0: none */
 	uint32_t server;	 /* slot of its server; valid after SERVERS_GO */
 	uint32_t epoch;		 /* private */
+	/* .server is valid, and the session is one of its users; servers_opened() was called for
+	 * .server. */
 	bool has_server, is_open;
 	/* Set by the caller: the session has waited for a look-up long enough to use older
 	 * results. */
@@ -193,7 +196,8 @@ enum servers_habit {
 /**
  * servers_habit_until, servers_remember_habit - until when server @slot is believed to have @habit
  *
- * For a session that uses the server. No lock is taken, because RPCs ask.
+ * Only for a session that uses the server, so that the slot stays the server's. Takes no lock,
+ * because it is called for RPCs.
  */
 nsec_t servers_habit_until(const struct servers *s, unsigned slot, enum servers_habit habit);
 void servers_remember_habit(struct servers *s, unsigned slot, enum servers_habit habit,

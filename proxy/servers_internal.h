@@ -22,7 +22,8 @@ struct server {
 	unsigned users;	   /* number of sessions, clients and probes that use it */
 	unsigned failures; /* failed set-ups in a row */
 	unsigned unprobed; /* unanswered probes in a row */
-	nsec_t down_until; /* if .failures or .unprobed make it down: no session tries it before */
+	/* Valid if .failures or .unprobed make the server down: no session tries it before. */
+	nsec_t down_until;
 	nsec_t v1_until;   /* believed until then to speak version 1 alone */
 	nsec_t bare_until; /* believed until then to be silent if host authentication is begun */
 	struct server_figures count;
@@ -35,7 +36,7 @@ struct servers_pin {
 	struct servers_pin *next;
 	unsigned users;
 	unsigned open;	 /* sessions of .users that are open at .server, in this epoch */
-	uint32_t server; /* .has_server */
+	uint32_t server; /* slot of the server; valid with .has_server */
 	uint32_t epoch;	 /* number of assignments so far */
 	bool has_server;
 };
@@ -61,9 +62,9 @@ struct servers {
 		unsigned n;
 		struct fabric_addr addrs[SERVERS_OF_HOST];
 	} * found;
-	uint64_t asked, answered;
-	uint64_t since;	   /* tickets up to this one belong to an older configuration */
-	uint64_t released; /* clients released to choose anew */
+	uint64_t asked, answered; /* the last tickets that were given out, and answered */
+	uint64_t since;		  /* tickets up to this one belong to an older configuration */
+	uint64_t released;	  /* clients released to choose anew */
 	struct servers_figures count;
 };
 

@@ -11,8 +11,8 @@
 struct fabric_addr;
 struct servers;
 
-/** servers_key - the whole address @addr as octets: an IPv6 network of 64 bits is not one client
- * here. */
+/** servers_key - write the whole address @addr to @key, of CHOICE_KEY octets. Unlike
+ * fabric_addr_key(), it does not take an IPv6 network of 64 bits for one client. */
 void servers_key(const struct fabric_addr *addr, uint8_t *key);
 
 /** servers_relist - update the slots to the configured hosts and the results of look-ups. Return:

@@ -51,6 +51,7 @@ struct session_reports {
 	uint64_t suppressed;
 };
 
+/** enum session_state - the first comment of session.c describes the states. */
 enum session_state {
 	SESSION_CONNECT,
 	SESSION_ACCEPT,
@@ -63,14 +64,17 @@ enum session_state {
 
 /** struct session_stat - counters of one leg. */
 struct session_stat {
+	/* RPCs relayed: forward calls and replies, reverse calls and replies. Both legs count
+	 * each. */
 	uint64_t calls, replies, rcalls, rreplies;
-	uint64_t bytes_in, bytes_out; /* payload octets: bodies and chunks */
+	/* Octets of bodies and chunks that came on this leg, and that were sent on this leg. */
+	uint64_t bytes_in, bytes_out;
 	uint64_t large; /* calls that arrived on this leg and took a block above SESSION_LARGE */
 	/* Replies received or sent of which all or a part travelled by RDMA Write. */
 	uint64_t written;
 };
 
-enum { SESSION_LARGE = 16 << 10 };
+enum { SESSION_LARGE = 16 << 10 }; /* octets */
 
 /* The debts that a peer may have, and the two budgets of time for it: session_debts.c. */
 enum debt_of_leg { DEBT_REPLIES, DEBT_OCTETS, DEBT_READS, DEBT_MESSAGE, DEBTS };
@@ -80,7 +84,7 @@ enum debt_budget { DEBT_COMMON, DEBT_WHILE_PRESSED, DEBT_BUDGETS };
 struct debt {
 	/* Time left in each budget, ns; the session ends when either is used up. */
 	nsec_t left[DEBT_BUDGETS];
-	uint64_t moved; /* octets that had moved in all */
+	uint64_t moved; /* octets that had moved so far */
 	/* Steps (messages or operations) that must be done until the budgets are full again. */
 	uint64_t due;
 	bool is_owed;
@@ -88,9 +92,9 @@ struct debt {
 
 /** struct session_flow - the Reads, or the Writes, of one leg. */
 struct session_flow {
-	unsigned posted;
-	uint64_t octets; /* octets of the operations posted */
-	uint64_t done;	 /* operations completed, in all */
+	unsigned posted; /* operations posted and not completed */
+	uint64_t octets; /* octets of the operations in .posted */
+	uint64_t done;	 /* operations completed so far */
 	uint64_t moved;	 /* octets of the operations completed */
 };
 
@@ -111,7 +115,8 @@ struct session_ops {
 	struct list cut_through_txns;
 	unsigned exposed; /* exposures reserved for running transactions */
 	struct debt debts[DEBTS];
-	/* Since when leg_waits() is true with the limit .credits; NSEC_NEVER: it is not true. */
+	/* Since when a continued message waits for credits (leg_waits()) and leg_limit() has been
+	 * .credits; NSEC_NEVER: no message waits. */
 	nsec_t credits_since;
 	uint32_t credits;
 	/* Total time in which the peer's input was blocked here, and since when it is blocked
@@ -123,7 +128,8 @@ struct session_ops {
 struct session_hop {
 	enum hop hop; /* as the route configures it */
 	struct hop_times times;
-	nsec_t requested_at; /* when its properties were requested; 0: not, or they have come */
+	/* When the properties of the peer were requested; 0: they were not, or they have come. */
+	nsec_t requested_at;
 	bool is_far;
 	bool is_settled; /* no measurement can change .is_far any more */
 };
@@ -184,10 +190,10 @@ struct session {
 	struct host *place;	     /* the client's entry in the session limits */
 	/* The client's account of this worker's memory; NULL: not counted. */
 	struct share *share;
-	/* Among sessions without a message of the client: until the first message, or until the
-	 * session ends. */
+	/* In proxy.preauth_queue while the session is silent: until its client has sent a message
+	 * and, if it has to, proved its name, or until the session ends. */
 	struct preauth_queue_member silent;
-	/* Places of the handshakes of host authentication. */
+	/* Places of both legs among the handshakes of host authentication. */
 	struct handshake_slot slots[PROXY_SIDES];
 	enum session_state state;
 	struct leg client, server;
@@ -195,7 +201,7 @@ struct session {
 	struct session_reports reports;
 	bool speaks[PROXY_SIDES];    /* the route counts the version of that side's peer */
 	uint8_t spoken[PROXY_SIDES]; /* the version of that peer: leg_spoken() */
-	nsec_t begun;
+	nsec_t begun;		     /* when the client connected */
 	/* Armed: the session ends between two RPCs, and at this time in any case. */
 	struct timer leave;
 	struct timer setup; /* deadline of the legs' set-up */
@@ -203,8 +209,8 @@ struct session {
 	struct timer busy_timer;
 	struct list busy_calls; /* txns that wait for that attempt, without exposures */
 	struct list owing;	/* in proxy.owing; self-linked when nothing is in flight */
-	nsec_t looked;		/* when its debts were last looked at */
-	bool owes;		/* something was in flight then */
+	nsec_t looked;		/* when the debts of both peers were last looked at */
+	bool owes;		/* something was in flight at .looked */
 	/* The server leg speaks version 1 after version 2 failed, and no message has confirmed
 	 * version 1 yet. */
 	bool retried_v1;
@@ -301,11 +307,12 @@ static inline struct session_hop *session_hop(struct session *s, const struct le
 /** session_input - handle one fabric event of @leg. */
 void session_input(struct session *s, struct leg *leg, const struct fabric_event *ev);
 
-/** session_pump - after a batch of events: run queued messages, admission and Sends. */
+/** session_pump - after a batch of events: handle queued messages, start calls that wait, and post
+ * Sends. */
 void session_pump(struct session *s);
 
-/** session_resume - memory came free for the first transaction that waits in @q; @room: a
- * transaction block, for the first of q->deferred. */
+/** session_resume - memory came free for the first transaction that waits in @q. @has_block: a
+ * transaction block came free instead, for the first of q->deferred. */
 void session_resume(struct session_queue *q, bool has_block);
 
 /** session_free - takes @s, in any state; gives back all it holds. */

@@ -38,12 +38,13 @@ static inline enum proxy_refusal session_refusal(int err)
 /**
  * session_reject_client, session_send_rejection - reject a client that was not accepted yet
  *
- * A rejection tells the client more than silence. Only the first function counts it.
+ * A rejected client need not wait for its own time limit. Only session_reject_client() counts the
+ * rejection.
  */
 void session_reject_client(struct session *s, enum proxy_refusal why);
 void session_send_rejection(struct session *s);
 
-/** session_count_refusal - count a client that was accepted, and is not served all the same. */
+/** session_count_refusal - count a client that was accepted, but gets no server. */
 void session_count_refusal(struct session *s, enum proxy_refusal why);
 
 /** session_die - both legs have ended: @s is freed soon. */

@@ -9,8 +9,8 @@
 /* While handshakes wait for a place, those that have one are checked at this interval. */
 #define SESSION_SLOT_CHECK (NSEC_PER_SEC / 4)
 
-/** session_auth - something happened on @leg: its handshake may need a place, wait for one, or be
- * over. */
+/** session_auth - call it after each event of @leg: ask for a place for its handshake when it needs
+ * one, and give the place back when the handshake is over. */
 void session_auth(struct session *s, struct leg *leg);
 
 /** session_auth_leave - the handshake of @leg is over or given up: it needs no place. */

@@ -10,7 +10,8 @@
 void session_open(struct route_state *listener, const struct fabric_event *ev);
 
 /**
- * session_excess - octets by which the fabrics' pools exceed what all sessions may have together
+ * session_excess - octets that the fabrics' pools have to give up, because sessions and pools
+ * together hold more than their limit
  *
  * Connections take memory of the fabrics' pools while octets are under way.
  */

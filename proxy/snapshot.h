@@ -46,16 +46,17 @@ struct snapshot_leg {
 	uint32_t inline_send, inline_recv; /* thresholds */
 	uint32_t credits;		   /* calls that may be in flight */
 	bool is_far;			   /* the peer is far: calls to it carry their data */
+	/* As struct session_stat has them. .late: late replies, which were dropped. */
 	uint64_t calls, replies, rcalls, rreplies, bytes_in, bytes_out, large, written, late;
 };
 
 struct snapshot_session {
 	uint64_t id;
 	nsec_t age;
-	const char *state; /* static storage */
+	const char *state; /* a word for the session's state; static storage */
 	uint32_t route;	   /* slot */
-	bool is_leaving;
-	bool is_old;		       /* the route has new settings since, or was removed */
+	bool is_leaving;   /* the session begins no more calls, and ends after those in flight */
+	bool is_old;	   /* the route has new settings since, or was removed */
 	char client[FABRIC_ADDR_TEXT]; /* as limits count clients */
 	struct snapshot_leg legs[PROXY_SIDES];
 	unsigned in_flight; /* calls, both directions */
@@ -86,7 +87,8 @@ const char *snapshot_use_name(enum buf_purpose purpose);
 
 struct trace_ring;
 
-/** struct snapshot - a question with room for its answer; zero-initialise all other fields. */
+/** struct snapshot - a request, with room for its result. The asker sets the fields that .kind
+ * needs, and zeros all others. */
 struct snapshot {
 	enum snapshot_kind kind;
 	struct snapshot_want want;
@@ -112,7 +114,8 @@ struct snapshot {
 	unsigned next_route;
 };
 
-/** proxy_snapshot - do one piece of @l, at @now. Return: whether to call again, after a turn. */
+/** proxy_snapshot - do the next piece of @l, at @now. Return: true if more pieces are left; call it
+ * again after a turn. */
 bool proxy_snapshot(struct proxy *p, struct snapshot *l, nsec_t now) WARN_UNUSED;
 
 #endif

@@ -39,13 +39,14 @@ enum trace_outcome {
 	TRACE_LET_GO, /* the call was abandoned without an answer */
 };
 
-/** Points in the life of an RPC; each step of the documented timeline ends at one of them. */
+/** Points in the life of an RPC. The time between two of them is a step in the output of
+ * rpcrdma-gwctl(8). */
 enum trace_mark {
-	TRACE_ARRIVED,
+	TRACE_ARRIVED,	/* the call has a transaction block; it may have waited for the block */
 	TRACE_ADMITTED, /* the RPC has its memory: RDMA Reads of what the requester exposed begin */
 	TRACE_CALLED,	/* the call for the responder was formed */
 	TRACE_SENT,	/* the call was sent to the responder */
-	TRACE_ANSWERED,
+	TRACE_ANSWERED, /* the reply arrived */
 	TRACE_FENCED,	/* all exposures of the RPC are withdrawn */
 	TRACE_RETURNED, /* Writes to the requester's chunks are posted */
 	TRACE_ENDED,

@@ -9,8 +9,8 @@
  *                    all go back           v   |
  *                                         stalled
  *
- * When the message of a ready group is reported (leg_next_group()), all its Receives but the first go
- * back.
+ * When the message of a ready group is reported (leg_next_group()), all Receives of the group but
+ * the first go back.
  *
  * State:  the Sends of a group stay in their Receives, which are the connection's own, until the
  *         last has come. Then the octets in all Receives but the first are copied into one block.
