@@ -61,9 +61,10 @@ struct txn_region {
 	/* Octets that the responder wrote, from the start; known once it is fenced. */
 	uint32_t written;
 	bool owned;
-	struct fabric_sums *sums; /* of its octets, its own if .owned; NULL: none */
-	uint32_t sums_at;	  /* where its first octet is in .sums */
-	uint32_t blank; /* octets, from the start, that were blanked before it was exposed */
+	/* CRCs of the octets; the region's own if .owned, else the Receive's. NULL: none. */
+	struct fabric_sums *sums;
+	uint32_t sums_at; /* where its first octet is in .sums */
+	uint32_t blank;	  /* octets, from the start, that were blanked before it was exposed */
 	/* A Write chunk that is cut through: octets of its window; 0: it is not cut through. */
 	uint32_t window;
 	/* For a Write chunk, if the responder speaks the round-trip extension: */
@@ -93,18 +94,17 @@ struct txn {
 	struct session *s;
 	bool reverse; /* the call travels from the server to the client */
 	enum txn_state state;
-	struct leg *req, *rsp;
-	struct leg_held call_held, reply_held;
+	struct leg *req, *rsp;		       /* the requester's and the responder's leg */
+	struct leg_held call_held, reply_held; /* what the call, and the reply, came in */
 	struct leg_tx call_tx, reply_tx;
-	/* Times of its steps, 0: not reached. TRACE_ARRIVED: its call came, or got a transaction
-	 * block. */
+	/* When each point was reached; 0: not yet. */
 	nsec_t at[TRACE_MARKS];
 	enum trace_outcome outcome;
 	enum rpc_error_code error;	  /* error reported to the requester */
 	bool call_pending, reply_pending; /* the message is with its leg: sent and not given back */
 	/* The reply has come, perhaps before the call's completion. */
 	bool replied;
-	/* The reply is sent in the base protocol's form: txn_return_again(). */
+	/* The reply is sent without the round-trip extension: txn_return_again(). */
 	bool plain;
 	uint32_t reply_bytes; /* Reply chunk to offer the responder, 0 none */
 
@@ -122,7 +122,8 @@ struct txn {
 	nsec_t busy_since;
 
 	/* txn_reply_timeout.c */
-	struct timer late; /* armed from .pulled until the answer: when the call is abandoned */
+	/* Armed from .pulled until the answer comes; the call is abandoned when it expires. */
+	struct timer late;
 	nsec_t pulled;	   /* when everything the requester exposed had been read; 0: not yet */
 	nsec_t blocked_ns; /* session_blocked_ns() of its responder at the last look */
 	/* An error report may have been about this form of the call or an older one. */
@@ -132,7 +133,8 @@ struct txn {
 	struct txn_region *reads, *writes; /* as many as .in has; they lie behind it */
 	struct txn_region body, reply;
 	unsigned exposed; /* number of regions exposed to the responder now */
-	/* Fills a Reply chunk before it is written: txn_check_results(); 0: not used. */
+	/* Value with which a Reply chunk is filled before the responder writes to it:
+	 * txn_check_results(); 0: none. */
 	uint64_t mark;
 
 	/* txn_retry_form.c */
@@ -144,13 +146,13 @@ struct txn {
 	struct plan_call plan; /* the plan made when the call came */
 	struct plan_shape shape;
 	enum plan_form form; /* the form in which the call was sent */
-	/* The call asked for data in the Send of the reply, and the reply came in the base
-	 * protocol's form. */
+	/* The call asked for data in the Send of the reply, and the reply came without the
+	 * round-trip extension. */
 	bool unheeded;
 	bool joined; /* the data item was sent in the payload stream, not in a Read chunk */
 	struct view call_body; /* the call's payload stream, once complete */
 	struct rpchdr hdr;     /* the RPC header at its beginning: txn_snapshot() */
-	int hdr_err;
+	int hdr_err;	       /* 0: .hdr is valid; else why it is not */
 	/* The reply's payload stream: in its Receive, or in the region of the Reply chunk. */
 	struct view reply_body;
 
@@ -172,7 +174,7 @@ struct txn {
 	struct list op_link;
 	unsigned op_chunk, op_seg;
 	uint32_t op_offset, op_moved; /* octets posted of the chunk, and of its segment */
-	unsigned ops;
+	unsigned ops;		      /* Reads, Writes and withdrawals under way */
 
 	/* txn_cut_through.c: a result that is cut through */
 	/* In the requester leg's queue for octets that came and are not posted; self-linked when
@@ -214,7 +216,8 @@ struct txn *txn_find(struct session *s, uint32_t xid, bool reverse);
  */
 bool txn_let_go(struct txn *t) WARN_UNUSED;
 
-/** txn_fail, txn_fail_with - report that error to the requester and end @t; may release it. */
+/** txn_fail, txn_fail_with - report an error to the requester and end @t; may release @t. @code, @a
+ * and @b are .code, .a and .b of struct rpc_error. */
 void txn_fail(struct txn *t, enum rpc_error_code code, uint32_t a, uint32_t b);
 void txn_fail_with(struct txn *t, const struct rpc_error *e);
 

@@ -21,7 +21,7 @@ struct leg_slot {
 	uint32_t counts;       /* octets to add to leg->sent when the Send completes */
 };
 
-/** leg_drop_sums - the message of @rb is not needed any more. */
+/** leg_drop_sums - give back the CRCs of the message in @rb, if it has some. */
 static inline void leg_drop_sums(struct leg_rbuf *rb)
 {
 	if (!rb->sums)

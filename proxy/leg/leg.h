@@ -51,8 +51,9 @@ struct leg_config {
 	uint32_t peer_bulk_bytes;
 	uint32_t credits;     /* calls (v1) or messages (v2) the peer may have outstanding */
 	uint32_t rev_credits; /* v1: calls the peer may have outstanding in the reverse direction */
-	bool literal_credits; /* v2: see rpc_params */
-	uint32_t max_message; /* longest continued message reassembled */
+	/* v2: rdma_credit of the peer is read literally (protocol decision 1). */
+	bool literal_credits;
+	uint32_t max_message;		       /* longest continued message reassembled */
 	uint32_t segment_bytes, segment_count; /* v2 properties 3 and 4 */
 	enum rpc_reverse reverse;	       /* v2 property 5 */
 	/* A call to this peer is abandoned after this time, ns; 0: never. The leg's user does
@@ -89,10 +90,10 @@ struct leg_held {
 	void *reasm; /* block of the arena: the body of a continued message */
 };
 
-/** struct leg_summed - @len octets of a message, which lie in one piece at @octets: they begin at
- * @at of @sums */
+/** struct leg_summed - CRCs (struct fabric_sums) of a part of a message: of .len octets in one
+ * piece at .octets. The first of these octets is number .at of .sums. */
 struct leg_summed {
-	struct fabric_sums *sums; /* NULL: none */
+	struct fabric_sums *sums; /* borrowed; NULL: none */
 	const uint8_t *octets;
 	uint32_t len, at;
 };
@@ -105,8 +106,8 @@ struct leg_tx {
 	 * LEG_OUT_SENT */
 	struct rpc_tx tx;
 	uint32_t inv_handle; /* peer's handle to invalidate with the last Send, or 0 */
-	/* Set by the caller: sums of octets in a Receive, and of octets in a region. The largest
-	 * piece of each Send goes out with its sums. */
+	/* Set by the caller: CRCs of octets in a Receive, and of octets in a region. For each Send
+	 * the fabric gets the CRCs of its largest piece. */
 	struct leg_summed summed[2];
 	unsigned posted; /* private: Sends outstanding */
 	bool encoded;	 /* private: all Sends posted */
@@ -128,8 +129,8 @@ enum leg_out_kind {
 	LEG_OUT_SENT,
 	/* An event of the caller's own fabric_read/write/withdraw/stream: .cookie, .status. */
 	LEG_OUT_OP,
-	/* The leg's messages hold so many shared Receives that further input waits
-	 * (leg_is_recv_limited()): release what can be released; or that state has ended. */
+	/* leg_is_recv_limited() has become true or false. If it is true, the leg's messages hold so
+	 * many shared Receives that further input waits: release what can be released. */
 	LEG_OUT_RECV_LIMITED,
 	/* The last event: .status, .why. Every leg_tx and operation was given back before. */
 	LEG_OUT_CLOSED,
@@ -186,7 +187,8 @@ struct leg {
 		struct early_conn early;
 	} u;
 	struct rpc_msg *msg; /* the message received; legs that share Receives share one */
-	/* Acceptor: messages sent and received before the version was known. */
+	/* Acceptor, before the version was known: ERR_VERS reports sent (.refused), and messages
+	 * received (.early). */
 	uint32_t refused, early;
 	/* Acceptor: the first message has number 2, but is of the draft that is not spoken here. */
 	bool is_other_draft;
@@ -196,8 +198,12 @@ struct leg {
 	nsec_t deadline;  /* when leg_tick() is due; NSEC_NEVER when open */
 	nsec_t setup_end; /* when the time for set-up is over */
 	bool remote_inv;  /* the fabric supports Remote Invalidation of our handles */
-	bool gated;	  /* see leg_awaits_handshake_slot(); the user sets it after leg_init() */
-	bool held;	  /* see leg_holds_back(); the user sets it after leg_init() */
+	/* Host authentication begins only after leg_admit(): leg_awaits_handshake_slot(). The user
+	 * sets .gated after leg_init(). */
+	bool gated;
+	/* Messages of a peer that has proved its name wait for leg_go_on(): leg_holds_back(). The
+	 * user sets .held after leg_init(). */
+	bool held;
 	/* The leg begins without the host authentication of its configuration; the user sets it
 	 * after leg_init(). */
 	bool bare;
@@ -221,7 +227,8 @@ struct leg {
 	struct recv_pool *recvs;       /* the shared Receives, or NULL: the leg has its own */
 	struct leg_rbuf *rbufs;	       /* the leg's own Receives; their octets are arena blocks */
 	uint8_t **bulks; /* second pieces of its own Receives, arena blocks; NULL: none */
-	/* Receives of the leg: posted, or, if shared, promised to the peer */
+	/* Receives of the leg: its own, or, if Receives are shared, the number that it may promise
+	 * the peer */
 	uint32_t nrbufs;
 	uint32_t posted; /* of .nrbufs: not held by received messages */
 	uint32_t grant;	 /* credits that leg_set_grant() allows the peer */
@@ -246,7 +253,8 @@ struct leg {
 	struct quota_member quotas[QUOTA_PURPOSES];
 
 	uint8_t *reasm; /* the continued message or group in progress */
-	/* Octets received, or copied of a group; of the block; of the whole message. */
+	/* Octets of the message that are in .reasm; octets of the block; octets of the whole
+	 * message. */
 	uint32_t reasm_len, reasm_cap, reasm_total;
 	enum buf_purpose reasm_purpose;
 	uint32_t reasm_xid;
@@ -352,7 +360,8 @@ enum leg_block {
 	LEG_BLOCK_COPY = 2,   /* a group is being copied, a part each turn */
 	/* The leg holds its full share of the shared Receives (leg_is_recv_limited()). */
 	LEG_BLOCK_SHARE = 4,
-	/* The same, and the leg did not leave its last read turn unused (.read_turn_unused). */
+	/* As LEG_BLOCK_SHARE, unless the leg left its last read turn unused: then Receives are not
+	 * what it lacks (.read_turn_unused of the connection). */
 	LEG_BLOCK_TURN = 8,
 	LEG_BLOCK_RECEIVE = 16, /* no shared Receive is left for any leg */
 	LEG_BLOCK_SINK = 32,   /* the peer of the user's other leg does not take what came before */
@@ -363,10 +372,8 @@ enum leg_block {
 };
 
 /**
- * leg_blocked_by - the reasons of ours for which @leg's peer cannot continue: bits of enum
+ * leg_blocked_by - the reasons on this end for which @leg's peer cannot continue: bits of enum
  * leg_block
- *
- * No other code decides that.
  */
 unsigned leg_blocked_by(const struct leg *leg);
 
@@ -458,7 +465,7 @@ const char *leg_spoken_name(unsigned spoken);
  */
 struct quota_member *leg_reasm_quota(struct leg *leg);
 
-/** leg_of_quota - the leg to which @m, its member for @purpose, belongs: leg_resume() it. */
+/** leg_of_quota - the leg of which @m is the member for @purpose. */
 static inline struct leg *leg_of_quota(struct quota_member *m, enum buf_purpose purpose)
 {
 	return container_of(m - purpose, struct leg, quotas);
@@ -507,24 +514,25 @@ static inline struct leg_tx *leg_next_sent(struct leg *leg)
  */
 uint32_t leg_copy_group(struct leg *leg, uint32_t most);
 
-/** leg_resume - the arena has memory again for what @leg waits for. */
+/** leg_resume - try again to take the memory for which @leg waits. */
 void leg_resume(struct leg *leg);
 
 /** leg_forget - abandon the sent call @xid; a late answer is dropped. If credits count calls
  * (version 1), only with a reply_timeout in the configuration. */
 void leg_forget(struct leg *leg, uint32_t xid);
 
-/** leg_cut - after an ERROR with .cut: the outstanding call @xid is answered by it. */
+/** leg_cut - after an ERROR with .cut: the outstanding call @xid counts as answered. */
 void leg_cut(struct leg *leg, uint32_t xid);
 
 /**
- * leg_give_up - abandon a sent call; a late answer would be one to no call
+ * leg_give_up - abandon one sent call: no Receive is reserved for its answer any more
  *
- * In version 1 the call keeps its credit.
+ * A late answer counts as an answer to no call. In version 1 the call keeps its credit.
  */
 void leg_give_up(struct leg *leg);
 
-/** leg_unanswered - a call of the peer gets neither a reply nor an error report. */
+/** leg_unanswered - tell the transport that this end sends neither a reply nor an error report to
+ * one call of the peer. */
 void leg_unanswered(struct leg *leg);
 
 /**
@@ -553,14 +561,14 @@ static inline void leg_put(struct leg *leg, struct leg_held *held)
 }
 
 /**
- * leg_move - as leg_put() for the Receive alone
+ * leg_move - give back the Receive of @held, and put @block in its place
  *
- * The octets still needed lie in @block, of the arena, which @held takes; @block is NULL if none
- * are needed, or @held has a reassembled body already.
+ * @block is a block of the arena with the octets that are still needed; @held takes it. @block is
+ * NULL if no octets are needed, or if @held has a reassembled body already.
  */
 void leg_move(struct leg *leg, struct leg_held *held, void *block);
 
-/** leg_summed - the sums of the message of @held, from @octets on. Return: .sums is NULL if the
+/** leg_summed - the CRCs of the message of @held, from @octets on. Return: .sums is NULL if the
  * message has none, or @octets do not lie in its Receive. Borrowed from @held. */
 struct leg_summed leg_summed(const struct leg_held *held, const uint8_t *octets);
 

@@ -31,8 +31,8 @@ enum { LEG_WHY_BYTES = HOSTAUTH_TEXT_BYTES + 32 };
 struct leg_proof {
 	struct v2_auth auth; /* first member */
 	struct hostauth *h;  /* the handshake; NULL when it is over */
-	bool is_over,
-		reported; /* the handshake is over; leg_auth_take_result() has reported that */
+	/* The handshake is over; leg_auth_take_result() has reported that. */
+	bool is_over, reported;
 	bool awaits_slot, admitted; /* see leg_awaits_handshake_slot() */
 	struct job job;		    /* hostauth_work() in another thread */
 	bool working;		    /* the job runs, and .h belongs to it */
@@ -42,7 +42,9 @@ struct leg_proof {
 	nsec_t waits_since;
 	struct leg *leg; /* the leg; NULL: it ended while its job ran */
 	unsigned values; /* values sent and received */
-	size_t octets;
+	size_t octets;	 /* octets of these values */
+	/* The result of the handshake: why it failed; the peer's name and its kind; a text for the
+	 * log; the cipher suite. */
 	enum hostauth_cause cause;
 	enum hostauth_name_kind peer_kind;
 	char peer[HOSTAUTH_NAME_BYTES];

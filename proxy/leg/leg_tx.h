@@ -10,7 +10,7 @@ void leg_on_send(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 /** leg_tx_done - give @tx back to its owner, in @out. */
 void leg_tx_done(struct leg_tx *tx, struct leg_out *out);
 
-/** leg_prove - leg_auth_go(), and close the leg if that says so. */
+/** leg_prove - do leg_auth_go(), and close the leg if leg_auth_go() returns why the leg ends. */
 void leg_prove(struct leg *leg);
 
 /** leg_tx_flush - the connection ended: move everything queued to leg->dead. */

@@ -18,7 +18,8 @@ enum leg_version leg_version_of(const struct leg *leg, uint32_t number, struct v
  * other draft with number 2. */
 bool leg_is_other_draft(enum leg_version version, struct view in);
 
-/** leg_set_version - make leg->t a new transport of @version. */
+/** leg_set_version - make leg->t a new transport of @version. Return: 0, or the error of its
+ * init function, such as ERR_CONFIG. */
 int leg_set_version(struct leg *leg, enum leg_version version) WARN_UNUSED;
 
 #endif

@@ -31,7 +31,7 @@
 struct recv_pool_chunk;
 struct rpc_msg;
 
-enum { RECV_POOL_RECENT = 256 };
+enum { RECV_POOL_RECENT = 256 }; /* room in recv_pool.recent, Receives */
 
 /** struct leg_rbuf - one Receive: a shared one, or a leg's own. */
 struct leg_rbuf {
@@ -51,15 +51,16 @@ struct leg_rbuf {
 	uint32_t reasm_len;
 	/* This is not a Receive but a copy of one, in a block of the arena that begins here. */
 	bool copied;
-	uint16_t look; /* shared: .look of the pool when its message came */
+	uint16_t look; /* of a shared Receive: .look of the pool when the message came */
 };
 
 struct recv_pool {
 	struct fabric *fabric;
 	struct buf_arena *arena;
 	uint32_t bytes; /* octets of each Receive */
+	/* Receives of the pool: all, those in no use, those posted to the fabric. */
 	uint32_t total, free_count, posted;
-	uint32_t busy; /* legs whose messages hold some */
+	uint32_t busy; /* legs whose messages hold Receives */
 	uint32_t most; /* most Receives that it may grow to */
 	/* Free Receives that came back last; counted in .free_count as well. */
 	uint32_t recent_count;
@@ -68,10 +69,10 @@ struct recv_pool {
 	struct recv_pool_chunk *chunk_store;
 	struct leg_rbuf *buf_store;
 	struct rpc_msg *msg; /* the message that a leg received, while it is processed */
-	/* Looks in a row that found Receives short, and the same ones held:
-	 * session_recv_reclaim.c. */
+	/* Looks of session_recv_reclaim.c in a row that found Receives short, and most of those in
+	 * use held since the look before. */
 	unsigned looks;
-	uint16_t look; /* looks in all */
+	uint16_t look; /* number of the last look, modulo 65536 */
 	struct leg_rbuf *recent[RECV_POOL_RECENT];
 };
 
@@ -151,7 +152,7 @@ static inline uint32_t recv_pool_share(const struct recv_pool *r, uint32_t n, ui
 	return (uint64_t)grant * n > most ? most / n : grant;
 }
 
-/** recv_pool_left - Receives that are posted, free, or can still be had, about. */
+/** recv_pool_left - about how many Receives are posted, are free, or can still be taken. */
 static inline uint64_t recv_pool_left(const struct recv_pool *r)
 {
 	return (uint64_t)r->posted + r->fabric->receives_left;

@@ -28,7 +28,7 @@
 
 enum { VIA_MOST = 8, VIA_BYTES = 8 + 4 * VIA_MOST };
 
-/** struct via - numbers of listeners, that next to the first client first. */
+/** struct via - numbers of listeners, in the order in which the connection passed them. */
 struct via {
 	uint32_t id[VIA_MOST];
 	unsigned n;

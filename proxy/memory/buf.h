@@ -81,9 +81,9 @@ struct buf_waiter {
 
 /** struct buf_range - one zone: its borders, as offsets in the arena, and its free blocks. */
 struct buf_range {
-	size_t begin, end; /* may be empty */
-	size_t used;
-	uint64_t frees; /* blocks that came back, in all */
+	size_t begin, end; /* octets; equal: the zone is empty */
+	size_t used;	   /* octets of blocks handed out */
+	uint64_t frees;	   /* blocks that came back, in all */
 	uint32_t nfree[BUF_ORDERS];
 };
 
@@ -103,12 +103,12 @@ struct buf_touched {
 struct buf_arena {
 	uint8_t *base;	     /* whole range, for fabric_register() */
 	size_t bytes;	     /* a multiple of BUF_MAX_BLOCK */
-	size_t reserve;	     /* at the top of the range */
-	size_t used;	     /* in blocks handed out */
+	size_t reserve;	     /* octets at the top of the range, for continued messages */
+	size_t used;	     /* octets of blocks handed out */
 	size_t reserve_used; /* octets of .used inside the reserve */
-	size_t peak;
-	uint64_t waits; /* waits, in all */
-	unsigned parts; /* routes that have zones of their own */
+	size_t peak;	     /* the most that .used has been */
+	uint64_t waits;	     /* waits, in all */
+	unsigned parts;	     /* routes that have zones of their own */
 	unsigned nzones;
 	struct buf_range *zones;
 	struct bits free[BUF_ORDERS]; /* the free blocks, by order */

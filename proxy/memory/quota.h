@@ -70,6 +70,8 @@ struct quota_group {
 	size_t may_common;
 	/* The member with a reservation: memory that comes free is kept for it; or NULL. */
 	struct quota_member *claimer;
+	/* When the reservation of .claimer began, and when it ends; how long a member has to have
+	 * waited before the next reservation begins. */
 	nsec_t claim_began, claim_ends, claim_wait;
 };
 
@@ -155,7 +157,8 @@ void quota_give(struct quota_member *m, void *block);
  * so no member is tried again because of it. */
 void quota_undo(struct quota_member *m, void *block);
 
-/** quota_served - @m has everything it wanted. */
+/** quota_served - @m has everything it wanted: its wait is over, and its reservation, if it has
+ * one, ends. */
 void quota_served(struct quota_member *m);
 
 /** quota_wait - @m waits for @bytes, behind the others of its group. */
@@ -195,7 +198,7 @@ static inline bool quota_is_wanted(const struct quota_member *m)
 }
 
 /**
- * quota_next - take the next member for @purpose that is to try now out of the line; NULL: none
+ * quota_next - take the next member that is to try now out of the queue for @purpose; NULL: none
  *
  * There is room for it by octets; blocks of the right sizes may still be missing. The member tries
  * with quota_may_take(), and calls quota_wait() again if it has to.

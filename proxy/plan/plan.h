@@ -36,9 +36,11 @@ struct plan_call {
 	enum plan_form form;
 	struct rpc_error error; /* REFUSED: the error for the requester */
 	uint32_t reply_bytes;	/* Reply chunk to offer the responder; 0 none */
-	uint32_t offer;		/* the same, before the form of the call was considered */
-	/* The longest reply that the responder can give, if the requester could take a longer one
-	 * (apart from .slack); 0: it can give all that the requester takes. */
+	/* As .reply_bytes, before the form of the call was considered. */
+	uint32_t offer;
+	/* The longest reply that the responder can return, without .slack of struct plan_end, if
+	 * the requester could take a longer one. 0: the responder can return all that the requester
+	 * takes. */
 	uint32_t expected;
 	bool only_way; /* CONTINUED: the call has no other form, so it may wait for credits */
 };
@@ -57,7 +59,8 @@ struct plan_end {
 	struct plan_cover continued, continued_most;
 	bool no_reply_chunk; /* the peer must not be offered a Reply chunk */
 	bool is_far;	     /* a round trip to it costs more than a copy (hop.h) */
-	/* Octets by which its replies may exceed what is expected, because one did. */
+	/* Octets by which replies of this peer may be longer than expected, because one reply
+	 * was. */
 	uint32_t slack;
 };
 
@@ -70,8 +73,8 @@ struct plan_end {
  * .joined_bytes).
  */
 struct plan_shape {
-	/* Write chunks have their requester's segments; if false, few: the data, and the pad
-	 * apart */
+	/* Write chunks have their requester's segments. If false they have few segments: those for
+	 * the data, and one for the pad. */
 	bool as_offered;
 	uint32_t most; /* longest other segment, octets; 0: as the responder takes */
 };
@@ -200,9 +203,11 @@ struct plan_reply {
 /**
  * plan_reply_form - how a reply goes back to the requester
  *
- * draft-07 6.6.3: a Reply chunk that was offered MUST be used when the reply is larger than
- * the reply inline threshold; draft-07 6.6.4: if it is too small, continuation, as far as the
- * requester's credits can cover it; else RPC_ERROR_REPLY_RESOURCE with the length needed.
+ * - A reply that fits inline goes inline.
+ * - A longer reply goes to the Reply chunk, if one was offered: a MUST of draft-07 6.6.3.
+ * - A reply for which the chunk is too short is continued, as far as the requester's credits can
+ *   cover it (draft-07 6.6.4).
+ * - Otherwise the requester gets RPC_ERROR_REPLY_RESOURCE with the length needed.
  */
 void plan_reply_form(const struct plan_in *in, struct plan_reply *out);
 
@@ -233,8 +238,8 @@ int plan_split(const struct segment *region, uint32_t max, struct segment *out, 
 unsigned plan_runs(const struct rpc_msg *call, const struct rpc_chunk *c,
 		   const struct plan_shape *shape, uint32_t *runs);
 
-/** plan_cut - plan_split() of each of @nruns consecutive @runs of @region, which are as long as it
- * together. */
+/** plan_cut - plan_split() of each of @nruns consecutive parts of @region. @runs has their lengths,
+ * whose sum is the length of @region. Return: as plan_split(). */
 int plan_cut(const struct segment *region, const uint32_t *runs, unsigned nruns, uint32_t max,
 	     struct segment *out, unsigned cap);
 
