@@ -6,16 +6,16 @@
  *                                \-----> OPEN (v1 only) --/
  *   acceptor:  IDLE -> CONNECTING -> NEGOTIATING (first message awaited) -> OPEN -> CLOSED
  *
- * Receives are posted before the connection is made. The transport is chosen
- * when the version is: at CONNECTED for an initiator (and once more when the
- * peer answers version 2 with ERR_VERS), at the first message for an acceptor.
+ * Receives are posted before the connection is made. The transport is chosen when the version is:
+ * at CONNECTED for an initiator (and once more when the peer answers version 2 with ERR_VERS), at
+ * the first message for an acceptor.
  *
- * Sends: every message passes leg_pump(), which drains the transport's own
- * messages first, then a continued message under way, then replies, then calls.
- * Each Send takes a slot, which owns its header octets until completion.
+ * Sends: leg_pump() sends the transport's own messages first, then the rest of a continued message,
+ * then replies, then calls. Each Send takes a slot, which owns the header octets of the Send until
+ * it completes.
  *
- * Receives are never overrun: version 2 advertises what is really posted;
- * version 1 cannot, so no call leaves unless a Receive is left for its reply.
+ * No message arrives without a Receive. In version 2 this end advertises the Receives that are
+ * posted. In version 1 it cannot, so it sends a call only if a Receive is left for the reply.
  */
 #include <string.h>
 
@@ -98,7 +98,7 @@ static nsec_t leg_setup_time(const struct leg *leg)
 
 	if (!cfg->auth)
 		return cfg->setup_timeout;
-	/* The other half was used up by a connection on which the server was silent. */
+	/* The other half was used by the connection before, on which the server was silent. */
 	return nsec_min(cfg->auth->timeout, cfg->setup_timeout) / (leg->after_silence ? 2 : 1);
 }
 
@@ -229,14 +229,14 @@ void leg_tick(struct leg *leg, nsec_t now)
 		return;
 	leg_prove(leg);
 	if (now < leg_setup_deadline(leg)) {
-		/* Look again before that, because the peer may meanwhile owe its first message,
-		 * and has less time from then on. */
+		/* Look again before the deadline, because the peer may owe its first message by
+		 * then, and has less time for this message. */
 		leg->deadline = nsec_min(leg_setup_deadline(leg),
 					 now + leg_setup_time(leg) / SETUP_PROPS_DIV);
 		return;
 	}
-	if (leg_awaits_handshake_slot(
-		    leg)) { /* not the peer's fault, so ERR_AGAIN; likewise the next two */
+	/* In the next three cases the peer is not at fault, so the status is ERR_AGAIN. */
+	if (leg_awaits_handshake_slot(leg)) {
 		leg_close(leg, ERR_AGAIN, "no place for host authentication came free in time");
 		return;
 	}
@@ -308,8 +308,9 @@ static bool spoke_other_draft(const struct leg *leg)
 	return leg->t && leg->is_other_draft && leg->t->count.invalid == leg->t->count.recvs;
 }
 
-/* A client that got an ERR_VERS with the versions spoken here (draft-07 4.3.3), or error reports
- * because it speaks the other draft, and left without a message in a version spoken here. */
+/* Decide whether the leg ended because its client speaks no version in common with this end: the
+ * client got an ERR_VERS (draft-07 4.3.3), or error reports because it speaks the other draft of
+ * version 2, and left. */
 static void judge_version(struct leg *leg)
 {
 	bool refused = leg->t ? spoke_other_draft(leg) : leg->refused > 0;

@@ -196,7 +196,7 @@ void leg_auth_lacks(struct leg *leg)
 	proof->auth.verdict = V2_AUTH_ABSENT;
 	proof->auth.is_absent = true;
 	proof->is_over = true;
-	if (proof->working) /* leg_auth_end() frees it then */
+	if (proof->working) /* the job uses .h: leg_auth_end() frees the proof later */
 		return;
 	hostauth_free(proof->h);
 	proof->h = NULL;

@@ -36,7 +36,7 @@ static void refuse_version(struct leg *leg, const struct v2_hdr *in)
 
 	if (!slot)
 		return;
-	if (in->vers == 2) /* of another draft than the one spoken here */
+	if (in->vers == 2) /* the message is of the draft that this end does not speak */
 		own.vers_high = 1;
 	len = v2_vers_error_encode(in, &own, slot->data, leg->cfg->inline_bytes);
 	assert(len > 0);
@@ -45,7 +45,8 @@ static void refuse_version(struct leg *leg, const struct v2_hdr *in)
 		leg->refused++;
 }
 
-/* An acceptor learns the version from the first message (draft-07 4.3.3). True when known now. */
+/* An acceptor learns the version from the first message (draft-07 4.3.3). Return: whether the
+ * version is known now. */
 static bool detect_version(struct leg *leg, struct view in)
 {
 	struct v2_hdr h = {0};
@@ -56,8 +57,8 @@ static bool detect_version(struct leg *leg, struct view in)
 	if (version)
 		return leg_set_version(leg, version) == 0;
 	leg->early++;
-	/* Too short to trust its XID: no answer (section 7). An error is never answered with an
-	 * error. */
+	/* No answer to a message that is too short for a valid XID (draft-07 7), nor to an error
+	 * report. */
 	if (!has_prefix || h.htype == V2_ERROR)
 		return false;
 	refuse_version(leg, &h);
@@ -363,7 +364,7 @@ void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 	rb->sums = ev->sums;
 	if (leg->recvs && !took_shared(leg, ev, rb))
 		return;
-	if (ev->status < 0) /* its connection ends */
+	if (ev->status < 0) /* the connection of the Receive ends */
 		return;
 	assert(leg->posted > 0);
 	leg->posted--;

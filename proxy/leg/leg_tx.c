@@ -66,12 +66,13 @@ void leg_on_send(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 	if (!tx)
 		return;
 	tx->posted--;
-	/* A Send that fails is lost with its connection, and is no fault of its message. What ended
-	 * the connection is the status of the connection's end: InfiniBand gives the Send that
-	 * found the peer dead that status as well. */
+	/* A Send fails because its connection ended, so the message is not at fault: its status is
+	 * ERR_FLUSHED. The cause is in the status of the connection's end. InfiniBand also reports
+	 * the cause as the status of the Send that found the peer dead. */
 	if (ev->status < 0 && tx->status == 0)
 		tx->status = ERR_FLUSHED;
-	/* If it is not over it is the active one, which ends with the connection. */
+	/* A message that is not over is leg->active, which is given back when the connection
+	 * ends. */
 	if (tx->over && tx->posted == 0)
 		leg_tx_done(tx, out);
 }
@@ -248,7 +249,8 @@ static bool has_receive_for_reply(struct leg *leg)
 	promised = promised_receives(leg);
 	if (leg->posted <= promised)
 		return false;
-	spare = leg->nrbufs - 2 * leg->t->kept; /* of which the transport keeps half at most */
+	/* One call reserves at most half of .spare, so no more than half of all is reserved. */
+	spare = leg->nrbufs - 2 * leg->t->kept;
 	leg->t->spare = leg->posted - promised - 1;
 	if (leg->t->spare > spare)
 		leg->t->spare = spare;

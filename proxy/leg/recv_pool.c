@@ -112,7 +112,8 @@ static void forget_recent(struct recv_pool *r)
 		recv_pool_put_in_chunk(r, r->recent[--r->recent_count]);
 }
 
-/* There are records for the pool's share of the memory only, and sessions leave that share free. */
+/* Whether the pool can take one more block. .unused has a record for each block of the pool's share
+ * of the arena, and sessions leave that share free. */
 static bool may_grow(const struct recv_pool *r)
 {
 	return !list_is_empty(&r->unused) && buf_available(r->arena, BUF_CONN) >= BUDGET_BLOCK;
@@ -205,7 +206,8 @@ void recv_pool_trim(struct recv_pool *r)
 		free_chunk(r, list_first(&r->whole, struct recv_pool_chunk, link));
 }
 
-/* Receives that a busy turn has used up come back, or more are made, at its end. */
+/* A turn that has used up all posted Receives is no such case: at its end free Receives are posted,
+ * or more are made. */
 bool recv_pool_is_exhausted(const struct recv_pool *r)
 {
 	return r && r->posted + r->free_count == 0 && room(r) == 0;

@@ -256,7 +256,8 @@ static uint64_t times_room_grew(const struct quota_group *g)
 	return n;
 }
 
-/* If memory of the group came back, or a reservation ended, each waiting member is to be tried. */
+/* If memory of the group came back, or a reservation ended, each waiting member is untried
+ * again. */
 static void look_for_memory(struct quota_group *g)
 {
 	uint64_t grew;
@@ -623,8 +624,8 @@ struct quota_member *quota_next(struct quota *s, enum buf_purpose purpose)
 
 	if (pool->looks == 0)
 		return NULL;
-	/* If this reservation ends now, members of routes before it in the line may use the
-	 * memory, too. */
+	/* If the claiming route's reservation ends now, routes that come before it in the list may
+	 * use the memory in this call. */
 	if (pool->claimer)
 		look_for_memory(pool->claimer);
 	list_for_each_safe(it, tmp, &pool->groups)

@@ -127,7 +127,8 @@ uint64_t buf_release(struct buf_arena *a, uint64_t now)
 	struct buf_touched *t = &a->touched;
 
 	if (t->at_ns == UINT64_MAX) {
-		/* No half minute is timed while hardly any page could be returned. */
+		/* While at most CACHED_BYTES are in use or could be returned, no half minute is
+		 * measured. */
 		if (t->bytes > a->used + CACHED_BYTES || a->used > CACHED_BYTES)
 			t->at_ns = now + HALF_MINUTE;
 		return t->at_ns;

@@ -5,9 +5,9 @@
 /*
  * The longest reply to a COMPOUND is the sum of its operations' longest results (RFC 7530 16, RFC
  * 8881 18, RFC 7862 15, RFC 8276 8.4). They are found by stepping over the arguments of each. A
- * bound that is too small costs the RPC: an operation, an attribute or a Read chunk that is not
- * understood makes the whole unknown, and what has no limit in the documents has a generous one
- * here, or none.
+ * bound that is too small fails the RPC. So an operation, attribute or Read chunk that is not
+ * understood makes the whole reply unknown, and items without a limit in the documents have a
+ * generous limit here, or count as unknown.
  */
 
 enum {
@@ -48,7 +48,7 @@ struct walk {
 
 /* Octets of an attribute at most, by its number. tests/peers/plan-knows compares the numbers with
  * Linux's. */
-enum { NO_LIMIT = 0 }; /* or not to be read */
+enum { NO_LIMIT = 0 }; /* or the attribute cannot be read */
 static const uint16_t attr_octets[] = {
 	[0] = BITMAP,
 	[1] = 4,
@@ -242,8 +242,9 @@ static bool step_open(struct walk *w)
 	return true;
 }
 
-/* RFC 8267 6.3.1: results go to the Write chunks in their order. Some servers reduce the first
- * alone, and one that is too short may be left out: those data count as inline. */
+/* RFC 8267 6.3.1: results go to the Write chunks in their order. Some servers put only the first
+ * result into its Write chunk, and a server may leave out a chunk that is too short. So other
+ * results, and a result that is longer than its chunk, count as inline. */
 static bool step_read(struct walk *w)
 {
 	bool first = w->nitems++ == 0;
@@ -263,7 +264,8 @@ static bool step_readlink(struct walk *w)
 	return true;
 }
 
-/* RFC 7530 16.24.4: maxcount has all of READDIR4resok in it. Servers differ about its ends. */
+/* RFC 7530 16.24.4: maxcount counts all of READDIR4resok. Some servers do not count the end of the
+ * list, so .results has that too. */
 static bool step_readdir(struct walk *w)
 {
 	uint32_t count;

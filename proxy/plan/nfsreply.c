@@ -6,11 +6,10 @@
 #include "xdr/cursor.h"
 
 /*
- * The largest reply of each procedure that travels beside NFSv3: RFC 1813
- * (NFS and MOUNT version 3), NLM version 4 (its appendix II) and the NFSACL
- * side protocol as Solaris and Linux speak it. Too large an answer costs an
- * RDMA Write that was not needed, too small a one costs the RPC: so everything
- * here is rounded up, and what is not known for certain is unknown (0).
+ * The largest reply of each procedure that travels beside NFSv3: RFC 1813 (NFS and MOUNT version
+ * 3), NLM version 4 (its appendix II) and the NFSACL side protocol as Solaris and Linux speak it. A
+ * bound that is too large costs an RDMA Write that was not needed. A bound that is too small fails
+ * the RPC. So all lengths here are rounded up, and a length that is not certain is unknown (0).
  */
 
 enum {
@@ -190,9 +189,9 @@ static bool is_readlink(const struct rpchdr *hdr)
 	return hdr->prog == PROG_NFS && hdr->vers == 3 && hdr->proc == NFS3_READLINK;
 }
 
-/* Whether a result of @count octets goes to the Write chunk: not to an empty one, by which a client
- * says that it wants this one inline (RFC 8166 4.4.6.2, RFC 8267 4.1); and a server may leave out
- * what is too short. */
+/* Whether a result of @count octets certainly goes to the Write chunk. By an empty chunk a client
+ * says that it wants the result inline (RFC 8166 4.4.6.2, RFC 8267 4.1). A server may leave out a
+ * chunk that is too short. */
 static bool is_placed(const struct rpc_msg *call, uint32_t count)
 {
 	return call && call->nwrites && call->writes[0].length > 0 &&
@@ -223,7 +222,8 @@ uint32_t nfs_reply_max(const struct rpchdr *hdr, struct view args, const struct 
 	if (compound)
 		max = min_u64(max, compound);
 	max += wrapped ? (uint64_t)REPLY_HEADER + GSS_WRAP : REPLY_HEADER;
-	/* A wrapped result cannot be reduced (draft-07 11.2.2.3): what was offered is no help. */
+	/* A wrapped result cannot be reduced (draft-07 11.2.2.3), so it does not go to a Write
+	 * chunk. */
 	if (is_counted(hdr)) {
 		if (wrapped || !get_count(&x, hdr->proc, &count))
 			return 0;

@@ -16,7 +16,7 @@ struct walk {
 	struct xdr_in x;
 	struct nfs_chunk *chunks;
 	unsigned n, next; /* the Write chunk of the next data item */
-	bool has_data;	  /* an item that there was a chunk for stands in the stream */
+	bool has_data;	  /* the stream has an item for which there was a chunk */
 	bool changed;	  /* octets of the stream were changed */
 };
 
@@ -59,8 +59,8 @@ static bool skip_header(struct xdr_in *x)
 	return xdr_get_u32(x) == 0 && !x->failed; /* SUCCESS */
 }
 
-/* Steps over octets whose length was read. Without their XDR pad those that end the reply are
- * whole: their length is certain, and nothing follows that could not be found. */
+/* Steps over octets whose length was read. At the end of a reply the XDR pad may be missing: the
+ * octets are whole, and nothing follows whose place would be uncertain. */
 static void skip_octets(struct xdr_in *x, uint32_t length)
 {
 	size_t left = xdr_in_left(x), padded = (size_t)length + xdr_pad(length);
@@ -74,8 +74,8 @@ static bool is_rounded_down(const struct nfs_chunk *chunk, uint32_t length)
 	return chunk->placed < length && length - chunk->placed <= 3;
 }
 
-/* The results whose last word, the length, was read become those of a READ of @placed octets, in
- * which the file does not end. They begin with the count where the length is there twice. */
+/* Change the results of a READ to @placed octets without the end of the file. Their last word, the
+ * length, was just read. With @has_count (NFSv3) the length stands before the eof word as well. */
 static void shorten(struct walk *w, bool has_count, uint32_t placed)
 {
 	size_t octets = has_count ? 12 : 8;
@@ -100,8 +100,8 @@ static int take_item(struct walk *w, bool has_count)
 		return ERR_XDR;
 	if (!chunk || chunk->placed == 0) {
 		skip_octets(&w->x, length);
-		/* By an empty chunk a client says that it wants this one inline (RFC 8166 4.4.6.2,
-		 * RFC 8267 4.1). */
+		/* By an empty chunk a client says that it wants the item inline (RFC 8166 4.4.6.2,
+		 * RFC 8267 4.1): no fault. */
 		w->has_data |= chunk && length > 0 && length <= chunk->room;
 		return w->x.failed ? ERR_XDR : 0;
 	}

@@ -10,26 +10,29 @@
 /*
  * Operation
  *
- * A payload stream has three ways to travel, cheapest first: behind its header
- * in one Send; cut over several Sends (version 2), as far as the peer's credits
- * and a cap cover it; fetched or placed by the responder with RDMA Read or Write
- * (the body chunk). For each message the plan takes the first that the target leg
- * can take; README.md has the table.
+ * A payload stream has three ways to travel, in the order of their cost:
+ * - inline: behind its header, in one Send;
+ * - continued, in version 2: in several Sends, as far as the peer's credits and a configured limit
+ *   allow;
+ * - in a body chunk: the responder fetches a call by RDMA Read, or places a reply by RDMA Write.
  *
- * Replies are the harder half, because their size is not known when the call goes
- * out. A version 1 responder whose reply outgrows its inline threshold fails
- * the RPC unless a Reply chunk is there, and uses one that is there even for a
- * reply of 100 octets. So the plan compares two figures: how much the requester
- * can take without any chunk of its own (takes), and how large the procedure's
- * reply can become at most (plan_reply_max). Only what lies above the
- * responder's threshold is worth a chunk.
+ * For each message the plan takes the first way that the target leg can take. docs/rechunking.md
+ * has the table.
+ *
+ * The length of a reply is not known when its call is sent, but the call has to offer the Reply
+ * chunk. If a version 1 responder was offered none, an RPC fails whose reply is longer than the
+ * responder's inline threshold. If it was offered one, it uses the chunk even for a reply of 100
+ * octets. So the plan compares two lengths: the longest reply that the requester can take without a
+ * chunk of its own (struct reply, .takes), and the longest that the procedure can return
+ * (plan_reply_max()). The gateway offers a Reply chunk only if both exceed the responder's
+ * threshold.
  */
 
 enum {
 	UNKNOWN_REPLY = (1 << 20) + 8192, /* octets that servers return at once (decision 52) */
-	/* Octets of a Reply chunk that nobody offered, in programs that filers serve: ntirpc
-	 * asserts that a Reply chunk has at most 1 MiB. A call that certainly asks for more has
-	 * more. */
+	/* Octets of a Reply chunk that the requester did not offer, in programs that filers serve:
+	 * ntirpc asserts that a Reply chunk has at most 1 MiB. The chunk is longer if the call
+	 * certainly asks for a longer reply. */
 	UNASKED_CHUNK = (1 << 20) - REPLY_TELLTALE,
 	/* Octets: more than the header of any reply of the extension with one item. */
 	EXTENDED_HEADER = 128,
@@ -101,7 +104,8 @@ static uint64_t part_room(const struct plan_end *e)
 	return (e->limits.send_bytes - e->traits->part_header) & ~UINT64_C(3);
 }
 
-/* Whether so much payload stream, more than fits inline behind @header, may be continued. */
+/* Whether a payload stream of @body_len octets, which does not fit inline behind @header octets,
+ * may be continued within @cover. */
 static bool is_covered(uint64_t body_len, uint64_t header, const struct plan_end *e, bool reverse,
 		       const struct plan_cover *cover)
 {
@@ -111,7 +115,7 @@ static bool is_covered(uint64_t body_len, uint64_t header, const struct plan_end
 	       body_len <= e->limits.continue_bytes && 1 + parts / room <= cover->sends;
 }
 
-/* The longest payload stream for which the same is true. */
+/* The longest payload stream for which is_covered() is true; 0: none. */
 static uint64_t most_covered(uint64_t header, const struct plan_end *e, bool reverse,
 			     const struct plan_cover *cover)
 {
@@ -123,8 +127,8 @@ static uint64_t most_covered(uint64_t header, const struct plan_end *e, bool rev
 	return plan_min(most, plan_min(cover->bytes, e->limits.continue_bytes));
 }
 
-/* Header octets of an inline reply that returns @in's Write chunks. As seen by the requester
- * they have its segments, by the responder those the gateway will cut. */
+/* Header octets of an inline reply that returns @in's Write chunks. The requester's reply has the
+ * segments that it offered; the responder's (@by_responder) has those that the gateway offers. */
 static uint64_t plan_reply_header(const struct plan_in *in, const struct rpc_traits *traits,
 				  bool by_responder)
 {
@@ -149,9 +153,9 @@ static uint64_t less_header(uint64_t threshold, uint64_t header)
 }
 
 /*
- * The Reply chunk that a responder needs which cannot continue, 0 none. @takes: the longest reply
- * the requester can take without one of its own; @known: the longest the
- * procedure can produce, 0 unknown.
+ * Octets of the Reply chunk that a responder needs if it cannot continue replies; 0: none. @takes:
+ * the longest reply that the requester can take without a Reply chunk of its own; @known: the
+ * longest that the procedure can return, 0: unknown.
  */
 static uint64_t needed_reply(uint64_t takes, uint32_t known, uint64_t responder_inline)
 {
@@ -175,14 +179,14 @@ struct reply {
 	uint32_t spare;
 };
 
-/* The most that the requester could be given. */
+/* Octets of the longest reply that the requester can take, in any form. */
 static uint64_t plan_longest(const struct reply *r)
 {
 	return plan_max(r->offered, r->known ? plan_min(r->most, r->known) : r->most);
 }
 
-/* A Reply chunk of @chunk octets, more than the requester offered. It is within UNASKED_CHUNK,
- * unless more than the room for a long verifier would be missing. */
+/* A Reply chunk of @chunk octets, more than the requester offered. It is cut to UNASKED_CHUNK if it
+ * exceeds that by no more than REPLY_UNSURE, the room for a long verifier. */
 static uint64_t unasked_chunk(uint64_t chunk)
 {
 	return chunk > UNASKED_CHUNK && chunk <= UNASKED_CHUNK + REPLY_UNSURE ? UNASKED_CHUNK
@@ -193,19 +197,25 @@ static uint64_t unasked_chunk(uint64_t chunk)
  * The Reply chunk for a responder if the requester takes continued replies
  *
  * A version 2 requester offers a Reply chunk as long as the longest reply it expects (draft-07
- * 6.6.3). If nothing else is known that length is the bound, even if it is no longer than what
- * could come inline: behind another gateway the real requester may take no more. If a responder's
- * reply was longer before (@slack), the requester is expected to take all that it can (draft-07
- * 6.6.4). If the known maximum of the procedure is much longer than what the requester offered, it
- * is offered, because the rest can be continued (draft-07 6.6.4). Otherwise the requester has
- * counted more exactly, and its length is kept.
+ * 6.6.3).
+ * - If no maximum of the procedure is known, the requester's chunk is the bound, even if it is no
+ *   longer than what could come inline: behind another gateway the real requester may take no more.
+ *   The chunk then has the length of that chunk or of what the requester takes inline, whichever is
+ *   longer.
+ * - If the bound fits inline, no chunk is offered.
+ * - If a reply of this server was longer before (@slack), the chunk is as long as the longest reply
+ *   that the requester can take in any form (draft-07 6.6.4).
+ * - If the maximum of the procedure is much longer than the requester's chunk, the chunk is as long
+ *   as the requester can take of it in any form: the rest can be continued (draft-07 6.6.4).
+ * - Otherwise the requester has counted more exactly, and its length is kept.
  */
 static uint64_t plan_bounded(const struct reply *r, uint32_t slack)
 {
 	uint64_t bound = r->is_vague ? r->offered : r->known;
 	uint64_t inline_bound = r->is_vague ? r->takes : r->known;
 
-	/* With equal thresholds the shorter header leaves a few octets more. */
+	/* The requester's reply header is shorter by .spare, so with equal thresholds it takes a
+	 * few octets more inline. */
 	if (bound <= r->responder && !slack && inline_bound <= r->responder + r->spare)
 		return 0;
 	if (slack)
@@ -474,7 +484,8 @@ static void pick_with_reply(const struct plan_in *in, uint32_t reply_bytes, bool
 	pick_call_form(in, header, segments, out);
 }
 
-/* A Reply chunk that only states a bound is left out if the call needs another form for it. */
+/* A Reply chunk that only tells the responder the longest reply is left out, if the call would need
+ * another form because of it. */
 static void leave_out_if_dear(const struct plan_in *in, bool joined, struct plan_call *out)
 {
 	struct plan_call without;
@@ -526,7 +537,7 @@ bool plan_call_joined(const struct plan_in *in, const struct plan_call *earlier,
 	if (!in->to->is_far || in->call->nreads != 1 || plan_is_beyond_reverse(in, out))
 		return false;
 	pick_offering(in, earlier->offer, earlier->expected, true, out);
-	/* To wait for credits takes a round trip as well. */
+	/* A call that has to wait for credits loses a round trip as well. */
 	return out->form == PLAN_INLINE || (out->form == PLAN_CONTINUED && !out->only_way);
 }
 
@@ -541,7 +552,8 @@ void plan_reply_form(const struct plan_in *in, struct plan_reply *out)
 			to->traits->reply_used + (uint64_t)call->reply.count * to->traits->segment;
 	*out = (struct plan_reply){.form = PLAN_REFUSED};
 	if (in->header_len >= threshold)
-		/* Cannot even say which Write chunks were filled: draft-07 7.4.1. */
+		/* A message without payload stream cannot even say which Write chunks were filled:
+		 * draft-07 7.4.1. */
 		out->error.code = RPC_ERROR_SYSTEM;
 	else if (in->header_len + in->body_len <= threshold)
 		out->form = PLAN_INLINE;
