@@ -40,7 +40,7 @@ struct probe {
 	struct timer timer;
 	struct leg_tx tx;
 	bool tried_v1, tried_bare, answered, is_over;
-	uint8_t *call;	    /* a block of the arena, because fabrics send nothing else */
+	uint8_t *call;	    /* a block of the arena, because fabrics send only registered memory */
 	struct rpc_msg msg; /* last member, because most of it is never touched */
 };
 
@@ -187,7 +187,7 @@ static void await(struct probe *pr)
 }
 
 /* Connect again as sessions do, in version 1 or without host authentication. Return: whether
- * another connection is under target. */
+ * another connection is under way. */
 static bool again(struct probe *pr, int *status)
 {
 	int err;

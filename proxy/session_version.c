@@ -88,8 +88,8 @@ void session_forget_v1(struct session *s, int status)
 		 session_server_text(s, server));
 }
 
-/* Return: whether another connection to the same server is under target. If not, *@status says why;
- * it may be a shortage of this machine, which says nothing about the server. */
+/* Return: whether another connection to the same server is under way. If not, *@status says why.
+ * The cause may be a shortage of this machine, which is no verdict about the server. */
 static bool connect_again(struct session *s, int *status)
 {
 	int err;
@@ -120,8 +120,8 @@ bool session_retry_as_v1(struct session *s, int *status)
  *         and ended before it was ready.
  * Danger: the server may have learned host authentication since, and refuse connections without it.
  *         It would be taken for down, and its clients would move.
- * Rule:   that says nothing about the server. The memory of its silence is dropped, and one more
- *         connection begins with host authentication.
+ * Rule:   the failure is no verdict about the server. The gateway forgets that the server was
+ *         silent, and one more connection begins with host authentication.
  * Pinned: tests/session/test_hostauth_silent.c:what_is_remembered_of_it_is_no_verdict
  *
  * Return: as connect_again().
