@@ -17,7 +17,7 @@
  *
  * State:  a client's waiting calls hold their Receives, which slows the client down. Where
  *         connections share Receives, few may be left.
- * Danger: what the calls wait for are replies, and each reply needs a Receive.
+ * Danger: the calls wait for replies to other calls, and each reply needs a Receive.
  * Rule:   a client's waiting calls are copied out of their Receives if their leg holds many or few
  *         are left (leg_should_copy_out()). A server's waiting calls always are.
  * Pinned: tests/session/test_shared_short.c:calls_that_wait_make_room_for_replies, decision 81.
@@ -73,7 +73,7 @@ static void start(struct txn *t, unsigned exposures, size_t need)
 }
 
 /* Start @t if it can have everything: a place among the running calls, exposures, then memory.
- * Calls that wait keep their Receives, so a peer that exceeds its credits runs out of them. */
+ * Calls that wait keep their Receives, so a peer that exceeds its credits finds no Receive. */
 static enum txn_verdict try_start(struct txn *t)
 {
 	struct session *s = t->s;
@@ -86,7 +86,8 @@ static enum txn_verdict try_start(struct txn *t)
 	need = txn_need(t, &exposures);
 	if (need > (arena->bytes - arena->reserve) / BUDGET_SHARES || exposures > most)
 		return TXN_IMPOSSIBLE;
-	/* Few regions that may be exposed really are (txn_need()). If too many are, calls wait in
+	/* txn_need() counts each region that may be exposed, and most of them are not exposed. So
+	 * the sum may exceed the limit by half. If too many are exposed, calls wait in
 	 * txn_device_busy.c. */
 	if (q->running >= q->limit || session_ops(s, t->rsp)->exposed + exposures > most + most / 2)
 		return TXN_WAITS; /* tried again when a transaction of this session ends */
@@ -123,8 +124,8 @@ enum txn_verdict txn_admit(struct session_queue *q, struct txn **t)
 	return try_start(*t);
 }
 
-/* Copy what is still needed of a Receive, @body, to another block, unless it lies in memory of
- * the transaction's own. */
+/* Give the Receive of @held back. If @body lies in that Receive, copy it to a block first. Return:
+ * 0, or ERR_AGAIN: there is no block. */
 static int move_out(struct leg *leg, struct leg_held *held, struct view *body)
 {
 	const struct leg_rbuf *rb = held->rbuf;
@@ -142,10 +143,10 @@ static int move_out(struct leg *leg, struct leg_held *held, struct view *body)
 }
 
 /*
- * State:  calls wait; a client's keep their Receives, so that the client slows down.
- * Danger: if a server's calls kept theirs as well, calls of both directions could fill the windows
- *         of both legs. Then no reply that they wait for could arrive, because version 2 has one
- *         window for calls and replies.
+ * State:  calls wait. A client's calls keep their Receives, so that the client slows down.
+ * Danger: if a server's calls kept their Receives as well, calls of both directions could fill the
+ *         windows of both legs. Then no reply that they wait for could arrive, because version 2
+ *         has one window for calls and replies.
  * Rule:   a server's calls that wait are copied out of their Receives, SESSION_COPIED_CALLS at
  *         most.
  * Pinned: tests/session/test_credits.c:calls_fill_both_windows_at_once,

@@ -50,8 +50,8 @@ static void count_call(struct session *s, struct txn *t)
 	all->calls++;
 }
 
-/* Everything that the requester exposed has been read. Not before: lengths of chunks are only what
- * the requester says. */
+/* Count the octets of the call, once everything that the requester exposed has been read. Before
+ * that the lengths of chunks are only what the requester says. */
 static void count_call_octets(struct txn *t)
 {
 	struct session *s = t->s;

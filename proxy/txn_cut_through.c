@@ -217,7 +217,9 @@ bool txn_cut_through_waits(const struct txn *t)
 	return t->state == TXN_FENCE && !list_is_empty(&t->cut_through_link);
 }
 
-/* Nothing is exposed any more, so pieces that are given back go nowhere. */
+/* Pieces without a Write under way are dropped. Pieces with a Write stay until it completes,
+ * without the octets not posted. No memory goes back to the window, because the window is
+ * withdrawn. */
 void txn_cut_through_stop(struct txn *t)
 {
 	list_del(&t->cut_through_link);

@@ -51,7 +51,7 @@ static void plan_to(const struct txn *t, struct plan_end *to)
 {
 	end_of(t, t->rsp, to);
 	to->is_far = session_hop(t->s, t->rsp)->is_far;
-	if (to->is_far) /* no other form is better for what the credits cover */
+	if (to->is_far) /* over a far hop a call is continued as far as credits allow */
 		to->continued.bytes = t->s->proxy->cfg.max_payload;
 	if (t->avoid & TXN_AVOID_CONTINUED)
 		to->limits.continuation = false;
@@ -292,7 +292,8 @@ static struct rpc_wish wish_for(const struct txn *t, unsigned i, enum plan_ask a
 	return wish;
 }
 
-/* Fill in Write chunks with as many segments as they will have, and the directions. */
+/* Put Write chunks, with as many segments as they will have but no handles yet, and their
+ * directions into t->out. Return: 0, or as txn_cut(). */
 static int sketch_writes(struct txn *t, enum plan_ask ask)
 {
 	struct rpc_msg *m = &t->out;

@@ -54,8 +54,8 @@ static uint32_t write_period(const struct txn *t, const struct rpc_chunk *c)
 	return first && first < OP_PIECE ? first : OP_PIECE;
 }
 
-/* Sums of @memory octets of @r that come on @from and go on on @to. For small items they cost more
- * than they save. */
+/* Take CRCs (struct fabric_sums) for @memory octets of @r, which come on @from and go on on @to.
+ * For small items CRCs cost more time than they save. */
 static void take_sums(struct txn_region *r, uint64_t memory, const struct leg *from,
 		      const struct leg *to, uint32_t period)
 {

@@ -6,7 +6,8 @@
 
 /** txn_memory - the memory regions of a transaction. */
 
-/* Octets of a message or an item that has sums: shorter ones may be copied. */
+/* The shortest message or item, in octets, for which CRCs (struct fabric_sums) are kept. Shorter
+ * ones may be copied. */
 enum { TXN_LEAST_SUMMED = 1025 };
 
 /** txn_need - octets of blocks, and number of exposures, that the regions of @t need. */
@@ -16,9 +17,12 @@ size_t txn_need(const struct txn *t, unsigned *exposures);
 struct txn_region txn_region_in(const struct leg_held *held, const uint8_t *octets, uint32_t len);
 
 /**
- * txn_name_sums - name the sums of a message that is about to be sent, for pieces that are large
- * enough @held, @body: its payload stream, which lies in the Receive of @held or in @whole
+ * txn_name_sums - set the CRCs in @tx, a message about to be sent: for its payload stream, and for
+ * its largest data item
+ * @body:  the payload stream, which lies in the Receive of @held or in @whole
  * @items: @n data items, which may travel in the Send
+ *
+ * Pieces shorter than TXN_LEAST_SUMMED get none.
  */
 void txn_find_sums(struct leg_tx *tx, const struct leg_held *held, struct view body,
 		   const struct txn_region *whole, const struct txn_region *items, unsigned n);

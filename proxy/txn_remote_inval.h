@@ -6,8 +6,8 @@
 
 /** txn_remote_inval - handles of the requester that a reply may invalidate */
 
-/** txn_count_handles, txn_uncount_handles - the handles of @t begin, or cease, to count as named by
- * a call in flight: from the call's arrival until @t is released. */
+/** txn_count_handles, txn_uncount_handles - count the handles that the call of @t names, when the
+ * call arrives; uncount them, when @t is released. */
 void txn_count_handles(struct txn *t);
 void txn_uncount_handles(struct txn *t);
 

@@ -174,8 +174,8 @@ void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
 	struct txn *t = txn_find(s, out->msg->xid, out->reverse);
 
 	if (!awaits_answer(t, rsp)) {
-		/* Every call is answered once. Credit that was counted for this answer belongs to
-		 * another one. */
+		/* Every call is answered once. The leg has counted this reply as the answer to
+		 * another call, so its counts of credits are wrong. */
 		leg_put(rsp, &out->held);
 		session_breach(s, rsp, "a reply to no call");
 		return;

@@ -90,8 +90,8 @@ static void await_answer(struct txn *t)
 		return;
 	(void)take_blocked(t);
 	end = t->s->proxy->now + timeout;
-	/* A call that was sent has the whole time for its answer, because the doubt may be
-	 * wrong. */
+	/* A call that was sent has the whole time for its answer, because the report may be about
+	 * an older form. */
 	if (t->is_suspected && t->state != TXN_WAIT)
 		end = nsec_min(end, end_of_time(t));
 	timer_arm(&t->s->proxy->timers, &t->late, end);
@@ -128,8 +128,8 @@ static void on_reply_timeout(struct timer *timer, nsec_t now)
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 		return;
 	}
-	/* If a doubt comes while another form of the call cannot be sent, the call keeps the time
-	 * it has. */
+	/* If a suspected report came before the new form of the call could be sent, the call keeps
+	 * its own reply_timeout. */
 	if ((t->is_suspected && !is_overdue(t)) || !txn_let_go(t))
 		await_answer(t);
 }

@@ -26,7 +26,7 @@
  *         error goes to the requester. If directions that the gateway chose left no way, the
  *         session ends and RPC sends the call again, as after a reply that outgrew its chunk
  *         (txn_server_quirks.c). Calls to that server (servers' calls: all of the route) then carry
- *         no directions for a while, or that would repeat for ever.
+ *         no directions for a while, because otherwise the session would end for each such call.
  * Pinned: tests/hostile/cases_server_asked.py, decision 124
  *
  * State:  a call may have to be formed again until it is answered, if this responder has not been
@@ -163,7 +163,8 @@ static bool is_chunk_short(const struct txn *t, const struct rpc_error *e)
 	return e->a > 0 && e->a <= t->in.nwrites && e->b > t->in.writes[e->a - 1].length;
 }
 
-/* At least until the call was sent again. */
+/* Send calls to the server (or servers' calls of the route) without directions, for DEBT_TIMEOUT at
+ * least: until then the requester has sent the call again. */
 static void ask_no_more(struct txn *t)
 {
 	struct route_state *rs = t->s->route;

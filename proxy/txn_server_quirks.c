@@ -33,12 +33,14 @@ void txn_server_quirks_init(struct txn *t)
 }
 
 /*
- * State:  servers crash on Reply chunks that no client of theirs offers. ntirpc asserts that a
+ * State:  a version 1 server is offered a Reply chunk.
+ * Danger: servers crash on Reply chunks that no client of theirs offers. ntirpc asserts that a
  *         Reply chunk is no longer than 1 MiB.
  * Rule:   a Reply chunk of the requester is offered to the server with the same length. A reply
  *         that fills the chunk is whole then, as far as the gateway can know. A Reply chunk that
- *         the gateway chose is longer by REPLY_TELLTALE, and the plan takes that into account. So
- *         is the chunk of a requester that would take a longer reply by another way (.expected).
+ *         the gateway chose is longer by REPLY_TELLTALE, and the plan takes that into account. If
+ *         the requester would take a longer reply in another form (.expected), its own chunk is
+ *         longer by REPLY_TELLTALE as well.
  * Pinned: tests/session/test_written.c:a_reply_chunk_is_as_long_as_the_client_s, decision 89;
  *         tests/session/test_strangers.c:every_octet_of_strangers.
  */
@@ -72,7 +74,7 @@ static void learn_large_reply(const struct txn *t)
 {
 	nsec_t memory = t->s->route->route->version_memory;
 
-	/* At least until the call was sent again. */
+	/* DEBT_TIMEOUT at least: until then the requester has sent the call again. */
 	session_remember_habit(t->s, SERVERS_LARGE_REPLY,
 			       memory > DEBT_TIMEOUT ? memory : DEBT_TIMEOUT);
 }

@@ -21,8 +21,8 @@ static void step_call_not_sent(struct txn *t, int status)
 	/* The call was flushed because the session ends. */
 	if (status == ERR_FLUSHED || status == ERR_CLOSED)
 		return;
-	/* Credits that were there when the call was formed are gone, or the form was impossible
-	 * after all. */
+	/* The call could not be continued: the credits that it was formed for are gone, or a
+	 * continued call is impossible here. */
 	t->stream_kept = true;
 	if (status == ERR_TOOBIG && t->s->state == SESSION_OPEN &&
 	    txn_avoid(t, RPC_ERROR_INVAL_CONT))
@@ -206,7 +206,7 @@ static void step_try_calls(struct session *s)
 		list_del(&t->wait_link);
 		if (t->ops == 0)
 			txn_form_again(t);
-		else if (!txn_device_busy_retry(t)) /* a withdrawal does not end */
+		else if (!txn_device_busy_retry(t)) /* a withdrawal has not ended in time */
 			txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 	}
 	while ((item = list_pop(&again)))

@@ -26,7 +26,7 @@
 
 enum {
 	BLANK_STEP = 1 << 18, /* octets of one transaction before the next one's turn */
-	BLANK_LEAST = 8,      /* octets of the mark, which continues where it stopped */
+	BLANK_LEAST = 8,      /* octets of the mark: a step is a multiple, so marks stay aligned */
 };
 
 static void blank_fill(const struct txn *t, struct txn_region *r, uint32_t n)
