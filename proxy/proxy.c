@@ -84,8 +84,8 @@ static int share_receives(struct proxy *p)
 	return 0;
 }
 
-/* Connections took pool memory after they were accepted; together that may be more than there
- * is. */
+/* Connections take memory of the fabrics' pools after they were accepted. If sessions and pools
+ * together hold more than their limit, fabrics give memory up. */
 static void shed(struct proxy *p)
 {
 	size_t excess = session_excess(p);

@@ -31,7 +31,7 @@ static bool is_known_down(const struct server *server)
 	return server->failures > 0 || server->unprobed >= SERVERS_PROBES_FAILED;
 }
 
-/* Whether clients that are not assigned to it go elsewhere. */
+/* Whether the server is down for clients that are not assigned to it. */
 static bool is_down(const struct server *server, nsec_t now)
 {
 	return is_known_down(server) && now < server->down_until;
@@ -204,7 +204,8 @@ static enum servers_answer choose(struct servers *s, struct servers_user *g,
 	if (server == CHOICE_NONE)
 		return waits ? SERVERS_WAIT : SERVERS_OVER;
 	take_server(s, g, server, now);
-	/* Otherwise it becomes the client's when it accepts this connection. */
+	/* If the client has sessions open, @server becomes the client's server only when it accepts
+	 * this connection. */
 	if (g->pin->open == 0)
 		pin_to(s, g->pin, server);
 	return SERVERS_GO;

@@ -35,8 +35,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* An unproved name is no breach of the protocol. In SESSION_CONNECT the client is rejected, which
- * counts. */
+/* A client that does not prove its name breaks no rule of the protocol. In SESSION_CONNECT
+ * session_reject_client() counts that client. */
 static void count_fault(struct session *s, int status)
 {
 	if (status == ERR_VERS)
@@ -57,7 +57,8 @@ static void session_on_closed(struct session *s, struct leg *leg, const struct l
 	if (leg == &s->server &&
 	    (session_retry_bare(s, &status) || session_retry_as_v1(s, &status)))
 		return;
-	/* If another server was tried, the text belongs to the leg before. */
+	/* If session_retry_bare() or session_retry_as_v1() tried another connection, out->why is
+	 * about the connection before. */
 	if (status != out->status)
 		snprintf(why, sizeof(why), "%s", session_upstream_strerror(status));
 	else
@@ -101,7 +102,7 @@ static void on_server_ready(struct session *s)
 		return;
 	session_hop_ready(s);
 	if (s->server.t->version == 1 && s->server.cfg->versions == LEG_V1_OR_V2)
-		session_remember_v1(s); /* the server said so itself */
+		session_remember_v1(s); /* the server answered that it has no version 2 */
 	session_judge_bare(s, 0);
 	if (s->state == SESSION_CONNECT) {
 		s->state = SESSION_ACCEPT;
@@ -184,8 +185,8 @@ static void session_on_out(struct session *s, struct leg *leg, struct leg_out *o
 	}
 }
 
-/* Whether host authentication of @leg has something left to do. Most legs have none, or are
- * done. */
+/* Whether host authentication of @leg has something left to do. Most legs have no host
+ * authentication, or it is over. */
 static bool auth_goes_on(const struct session *s, const struct leg *leg)
 {
 	const struct handshake_slot *slot = &s->slots[session_side(leg)];
@@ -252,10 +253,10 @@ void session_input(struct session *s, struct leg *leg, const struct fabric_event
 	session_touch(s);
 }
 
-/* Version 1 lets one call go before the first reply carries a grant (RFC 8166 3.3.1). A version 2
- * client that was granted no more than that would need a GRANT for nearly each of its first
- * messages. So until the server's first message the client is granted what the server will be
- * asked for, and its calls wait here. */
+/* A version 1 client may send one call before the first reply grants it more (RFC 8166 3.3.1). If a
+ * version 2 client were granted only one message, it would need a GRANT for nearly each of its
+ * first messages. So until the server's first message the client is granted as many as the gateway
+ * will ask the server for, and the client's calls wait here. */
 static uint32_t server_takes(const struct session *s)
 {
 	const struct rpc_transport *t = s->server.t;
@@ -272,10 +273,12 @@ static uint32_t server_takes(const struct session *s)
  *         which holds a Receive.
  * Danger: too many credits: calls that wait hold the Receives that replies need. Too few: a version
  *         2 client's GRANTs use up what its calls need.
- * Rule:   the client is granted what the server takes and a small queue. The grant is halved while
- *         calls wait for memory. If all busy legs could not use their grants at once it is the
- *         leg's part. It is GRANT_MIN at most while few Receives are left, and not less than
- *         GRANT_MIN for the last two reasons. A grant is never below one (RFC 8166 section 3.3.1).
+ * Rule:   the grant is the number that the server takes, and a small queue. These limits apply:
+ * - While calls wait for memory, the grant is halved.
+ * - If the grants of all busy legs exceed the shared Receives, the grant is the leg's part of the
+ *   Receives, or GRANT_MIN if that is more.
+ * - While few Receives are left, the grant is GRANT_MIN at most.
+ * - The grant is at least one (RFC 8166 section 3.3.1).
  * Pinned: tests/session/test_pressure.c:credits_shrink_and_recover,
  *         tests/session/test_shared.c:grants_shrink_while_receives_are_short,
  *         :many_clients_are_granted_their_part, decision 81.

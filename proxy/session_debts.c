@@ -23,10 +23,12 @@
  * State:  no peer owes anything, and a session has waited for memory longer than RECLAIM_AFTER.
  * Danger: a server that hangs keeps memory of its route's calls for ever, and other routes wait for
  *         ever.
- * Rule:   one session ends: of another route, or one with a continued message whose rest is to
- *         come. It is, of the route that holds most of that memory, the session whose memory has
- *         not moved for the longest time, RECLAIM_AFTER at least. Sessions whose own server does
- *         not answer do not count as waiting.
+ * Rule:   one session ends:
+ * - It belongs to the route that holds most of that memory. Of that route's sessions it is the one
+ *   whose memory has not moved for the longest time, RECLAIM_AFTER at least.
+ * - It is of another route than the waiting session, or it has a continued message whose rest is to
+ *   come.
+ * - A session whose own server does not answer does not count as waiting.
  * Pinned: tests/session/test_mem_reclaim.c:the_route_that_holds_most_gives_back_its_oldest
  *
  * Sessions with anything in flight are in proxy.owing. One timer looks at them, some in a turn. An
@@ -131,8 +133,9 @@ static const struct budget {
 	[DEBT_WHILE_PRESSED] = {DEBT_PRESSED, NSEC_PER_SEC / DEBT_PRESSED_RATE},
 };
 
-/* If octets show only a whole piece at a time, a peer at the pressed rate shows none for as long
- * as one piece takes. At the common rate that is DEBT_TIMEOUT itself. */
+/* The whole budget. If octets show as moved only a whole piece at a time, a peer at the pressed
+ * rate shows none while one piece (OP_PIECE) moves, so the pressed budget is longer by that time.
+ * The common budget needs no addition: at the common rate a piece takes DEBT_TIMEOUT. */
 static nsec_t most(unsigned i, const struct owed *o)
 {
 	bool is_longer = o->is_coarse && i == DEBT_WHILE_PRESSED;
@@ -233,10 +236,10 @@ static const char *look_at_leg(struct session *s, struct leg *leg, nsec_t took, 
 
 /*
  * State:  a continued message waits for more credits than there are.
- * Danger: an idle peer may no longer advertise as many as v2/credit_cover.c has seen, and the
+ * Danger: an idle peer may advertise fewer credits than it did before (v2/credit_cover.c), and the
  *         message waits for ever.
- * Rule:   if the peer's credits do not change for CREDITS_FINAL_TIME, the message begins with those
- *         there are, or is given back (leg_credits_final()).
+ * Rule:   if the peer's credits do not change for CREDITS_FINAL_TIME, the message is sent with the
+ *         credits that there are, or is given back (leg_credits_final()).
  * Pinned: tests/session/test_continue.c:what_is_not_advertised_any_more_is_not_waited_for
  */
 static void look_at_credits(struct session *s, struct leg *leg)
@@ -263,8 +266,9 @@ static void look_at_credits(struct session *s, struct leg *leg)
  * State:  calls of @q cannot proceed before others are answered (txn_queue_is_blocked()).
  * Danger: Call-only RPCs of version 2 (draft-07 4.7) are never answered. Each keeps one place for
  *         ever, until no call of @q can run.
- * Rule:   if none was answered for DEBT_TIMEOUT, the calls that may be Call-only are abandoned. If
- *         none may be and the responder has no credit left, the session ends.
+ * Rule:   if no call of @q was answered for DEBT_TIMEOUT, the calls that may be Call-only are
+ *         abandoned. If no call may be Call-only and the responder grants no further call, the
+ *         session ends.
  * Pinned: tests/session/test_call_only.c:call_only_calls_are_in_nobodys_way, decision 68.
  */
 static const char *look_at_answers(struct session *s, struct session_queue *q, nsec_t took)
@@ -349,7 +353,8 @@ static size_t holds(struct session *s, enum buf_purpose purpose)
 	return bytes;
 }
 
-/* Time of RECLAIM_AFTER ago: waits that began then or earlier have lasted so long. */
+/* The time RECLAIM_AFTER before now: a wait that began at this time or earlier has lasted too
+ * long. */
 static nsec_t long_ago(const struct proxy *p)
 {
 	return p->now > RECLAIM_AFTER ? p->now - RECLAIM_AFTER : 0;
@@ -416,8 +421,8 @@ static bool has_begun(const struct leg *leg, enum buf_purpose purpose)
 }
 
 /* Since when the memory that @s holds for @purpose has not moved although no peer owes anything:
- * its server has not answered, or @s waits for memory itself. NSEC_NEVER: there is none, or it
- * moves. */
+ * the server of @s has not answered, or @s waits for memory itself. NSEC_NEVER: @s holds no such
+ * memory, or the memory moves. */
 static nsec_t still_since(struct session *s, enum buf_purpose purpose)
 {
 	if (holds(s, purpose) == 0)

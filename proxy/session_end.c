@@ -61,7 +61,8 @@ void session_stop_waiting(struct session *s)
 	stop_queue(&s->reverse);
 }
 
-/* Other sessions wait for memory behind this one: it leaves the line now, not when it is freed. */
+/* Sessions that wait for memory behind @s need not wait until @s is freed: @s leaves the queues of
+ * memory now. */
 void session_begin_end(struct session *s)
 {
 	s->state = SESSION_CLOSING;

@@ -11,8 +11,8 @@ void session_posted(struct session_flow *f, uint32_t bytes)
 	f->octets += bytes;
 }
 
-/* The completed operation is the oldest; its length is not known, so the average is counted. In
- * the end the sum is right. */
+/* The length of the completed operation is not known, so the average of those outstanding is
+ * counted. When all have completed, the sum is right. */
 void session_completed(struct session_flow *f)
 {
 	uint64_t octets = f->octets / f->posted;

@@ -7,14 +7,16 @@
 
 #include "base/mem.h"
 
-/* Hosts without a session whose rate is remembered, at least. */
+/* The least number of hosts without a session whose rate is remembered. */
 enum { REMEMBERED = 1024 };
 
-/* Tolerances of session_limits_worker_is_overloaded(). A worker may have one part in SLACK_PART
- * more sessions than the least loaded worker; among few sessions that is none, so that the
- * connections of one client spread. It may also have one part in SLACK_COMING of its connections in
- * set-up more, SLACK_MOST at most: leaving the next connection to workers that sleep takes
- * milliseconds, which is much when hundreds arrive at once. */
+/* Tolerances of session_limits_worker_is_overloaded(). A worker may have more sessions than the
+ * least loaded worker:
+ * - by one part in SLACK_PART of that worker's sessions. If these are few, that is none, so that
+ *   the connections of one client are spread over workers;
+ * - and by one part in SLACK_COMING of its own connections in set-up, SLACK_MOST at most. Other
+ *   workers may sleep and take milliseconds to accept, which is much when hundreds arrive at
+ *   once. */
 enum { SLACK_PART = 32, SLACK_COMING = 4, SLACK_MOST = 16 };
 
 struct session_limits_client {
@@ -61,7 +63,8 @@ void session_limits_free(struct session_limits *c)
 	mem_free(c);
 }
 
-/* The time in which one more set-up is earned; each set-up moves .full_at by it. */
+/* The time after which a host may set up one more session. Each set-up moves .full_at by this
+ * time. */
 static nsec_t turn_costs(const struct session_limits *c)
 {
 	return c->cfg.setups_per_second ? NSEC_PER_SEC / c->cfg.setups_per_second : 0;

@@ -79,8 +79,8 @@ static size_t server_bytes(const struct route_state *rs)
 			       SESSION_OP_DEPTH);
 }
 
-/* The memory of a session. The route is not known yet, so the server leg counts as that of the
- * route, among those that share the listener, which takes most. */
+/* Octets of memory for a session. The route may not be known yet. So of the routes that share the
+ * listener, the one whose server leg takes most memory counts. */
 static size_t fixed_bytes(const struct route_state *listener, const struct fabric_conn *client)
 {
 	const struct proxy *p = listener->proxy;
@@ -95,8 +95,9 @@ static size_t fixed_bytes(const struct route_state *listener, const struct fabri
 	       leg_fixed_bytes(&listener->route->client, client->fabric, SESSION_OP_DEPTH) + most;
 }
 
-/* Octets that sessions may take. The share of shared Receives is kept free, except for the least
- * that the configuration allows: one session of each route. */
+/* Octets that sessions may take together. The share of the shared Receives is kept free. The first
+ * sessions, one for each route, may take it too, because the least memory that the configuration
+ * accepts has room for no more. */
 static size_t fixed_limit(const struct proxy *p, unsigned nsessions)
 {
 	return nsessions < p->nroutes ? buf_zone_bytes(&p->arena, BUF_ZONE_CONN) : p->fixed_limit;
@@ -218,8 +219,8 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	return s;
 }
 
-/* Close a connection that has sent no message, to admit another client. That is done at once,
- * whatever is under way, because it has asked for nothing yet. */
+/* Close a silent connection, to admit another client. Its session is freed at once, whatever is
+ * under way, because no call of its client was begun. */
 static void evict_silent(struct preauth_queue_member *m)
 {
 	struct session *s = container_of(m, struct session, silent);
@@ -262,10 +263,11 @@ static enum proxy_refusal take_place(struct proxy *p, const struct fabric_addr *
 }
 
 /*
- * The same for memory, and for a place among connections without a message
+ * Make room for a session: memory, and a place among silent connections. Silent connections are
+ * closed for it.
  *
- * If all these connections together have too little memory none is closed. At most EVICTED_MAX are
- * closed at once, because other work waits; a client that tries again finds more room.
+ * If all silent connections together have too little memory, none is closed. At most EVICTED_MAX
+ * are closed for one client, because other work waits. A client that tries again finds more room.
  */
 static bool make_room(const struct route_state *rs, const struct fabric_conn *client)
 {

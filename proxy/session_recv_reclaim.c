@@ -8,12 +8,13 @@
  *         Receive to any connection, the clients of a server that hangs can hold all of them.
  *         Elsewhere so many connections can hold their share that none is left for those that need
  *         one to continue (.recv_starving).
- * Rule:   every TRIM_INTERVAL, while Receives are short (recv_pool_is_starving()), each leg is
- *         checked for Receives that it held at the last look and holds still. Other messages that
- *         move do not matter. If such Receives are most of those held, twice in a row, the route
- *         with most of them gives back a quarter of all: its sessions with at least the route's
- *         average end. If the rest of the route's sessions take these as well, twice as many are
- *         given back the next time.
+ * Rule:   every TRIM_INTERVAL, while Receives are short (recv_pool_is_starving()):
+ * - A Receive is stuck if its leg held it at the last look and holds it still.
+ * - If most Receives that legs hold are stuck at two looks in a row, the route with most stuck
+ *   Receives gives back a quarter of all Receives: sessions of that route end that hold at least
+ *   the route's average.
+ * - If other sessions of the route take these Receives too, the route gives back twice as many the
+ *   next time.
  * Exception: no session ends if some Receives are left for connections that hold none, only
  * sessions of that route need more (.recv_starving), and most of these Receives belong to sessions
  * that await their server. The server takes its time, and no other route suffers.
@@ -129,7 +130,8 @@ static void end_some(struct proxy *p, const struct recv_pool *r, const struct ro
 	}
 }
 
-/* Copy calls out of their Receives that waited before few were left, as later ones were. */
+/* Few Receives are left: copy calls that wait out of their Receives. Calls that begin to wait now
+ * are copied anyway. */
 static void move_calls(struct proxy *p, const struct recv_pool *r)
 {
 	for (struct list *it = p->sessions.next; it != &p->sessions; it = it->next) {

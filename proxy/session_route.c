@@ -95,8 +95,8 @@ struct route_state *session_route_of(struct route_state *listener, const struct 
 	return by_name && session_is_unneeded(listener, peer) ? find(listener, NULL) : listener;
 }
 
-/* The route for the name that the client proved, unless a reload has removed it meanwhile without
- * a successor: the drain of that route did not see this session. */
+/* The route for the name that the client proved, unless a reload has removed this route meanwhile
+ * without a successor: when the route was drained, this session did not belong to it yet. */
 static struct route_state *choose(const struct session *s)
 {
 	struct route_state *rs = find(s->listener, &s->client);
