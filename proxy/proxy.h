@@ -81,7 +81,7 @@ struct proxy_route {
 	/* The number of relays that use this route; borrowed. At 0 no relay reads the route any
 	 * more. NULL: relays are not counted. */
 	atomic_uint *users;
-	/* True: a relay has logged that locks of NFS version 3 cannot be told apart, so no other
+	/* True: a relay has logged that locks of NFS version 3 cannot be distinguished, so no other
 	 * relay logs that. Borrowed. NULL: each relay logs that once. */
 	atomic_bool *locks_logged;
 };
@@ -89,7 +89,8 @@ struct proxy_route {
 struct session_limits;
 
 struct proxy_config {
-	/* .nslots elements (proxy/routes.h), of which the first .nroutes are in use at start; borrowed */
+	/* .nslots elements (proxy/routes.h), of which the first .nroutes are in use at start;
+	 * borrowed */
 	const struct proxy_route *routes;
 	unsigned nroutes;
 	/* Slots for routes, including routes that a reload adds later; a value below .nroutes
