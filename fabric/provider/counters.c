@@ -63,7 +63,7 @@ static const struct provider_counter verbs[] = {
 	VERBS(setup_failures, "Connections whose set-up failed"),
 	VERBS(breaches, "Connections that ended because a peer broke the protocol"),
 	VERBS(removals, "Devices that failed or were removed"),
-	VERBS(asked, "Times that the gateway tested whether a silent peer still answers"),
+	VERBS(asked, "Times that the gateway tested whether an idle peer still answers"),
 	VERBS(receives_low, "Times that a shared receive queue ran low"),
 	VERBS(receives_out, "Times that a shared receive queue had no Receive left"),
 	VERBS_NOW(receives_posted, "Receives in shared receive queues"),
