@@ -24,7 +24,7 @@
 
 struct handshake_limit {
 	struct preauth_queue inside; /* handshakes under way; .most is 0: there is no limit */
-	unsigned each;		     /* handshakes of one host */
+	unsigned each;		     /* most handshakes of one host in .inside */
 	struct list waiting; /* struct handshake_slot that wait for a place, in order of arrival */
 };
 

@@ -4,7 +4,7 @@
  *
  *   due --> connect --> negotiate --> NULL call --> any answer to it: the server is up
  *              |            |             |
- *              +------------+-------------+--> the connection ends, or time is over: it is not
+ *              +------------+-------------+--> the connection ends, or time is over: the probe fails
  *
  * A connection alone proves little, because the kernel of a server that hangs still accepts it. So
  * each probe is a connection of its own with one call, the NULL procedure of NFS, which needs no
@@ -283,7 +283,7 @@ static void on_time(struct timer *timer, nsec_t now)
 	struct probe *pr = container_of(timer, struct probe, timer);
 	struct leg_out out;
 
-	if (pr->is_over) { /* the connection does not end */
+	if (pr->is_over) { /* the result is known, but the connection has not ended in time */
 		probe_free(pr);
 		return;
 	}

@@ -18,11 +18,11 @@
 /* A turn is bounded, so that no fabric starves another, and the end of many sessions does not
  * delay one at work. Bounds of events: poll_fabrics(). */
 enum {
-	TURN_EVENTS = 12,      /* of a fabric, at least */
-	TURN_EVENTS_MOST = 64, /* of a fabric */
-	TURN_SESSIONS = 2,     /* a turn with events of so many does not go on */
+	TURN_EVENTS = 12,      /* events of a fabric that a turn handles in any case */
+	TURN_EVENTS_MOST = 64, /* events of a fabric, at most */
+	TURN_SESSIONS = 2,     /* a turn ends after events of so many sessions */
 	EVENTS_LOOK = 4,       /* events between two looks at the clock */
-	FLUSHES = 4,	       /* events may take so many times the time of a flush */
+	FLUSHES = 4,	       /* a turn ends when its events took so many times a flush's time */
 	FLUSH_WEIGHT = 8,      /* weight of a new flush in the average: 1/FLUSH_WEIGHT */
 	TURN_TIMERS = 256,
 	TURN_ENDS = 32, /* sessions closed, and sessions freed, in a turn */
@@ -416,7 +416,7 @@ static unsigned changes_of_servers(const struct proxy *p)
 			      : 0;
 }
 
-/* Changes of servers that another relay, or this one, made known. */
+/* Act on changes of servers that a relay or the look-up thread made known. */
 static void poll_upstream_changes(struct proxy *p)
 {
 	unsigned number = changes_of_servers(p);

@@ -192,7 +192,7 @@ bool proxy_log_legs(struct proxy *p, unsigned most);
 /** proxy_counters - the sum over all routes, former routes included; valid until the next call. */
 const struct proxy_counters *proxy_counters(struct proxy *p);
 
-/** proxy_route_counters - the counters of route @i. */
+/** proxy_route_counters - the counters of the route in slot @i, which is in use. */
 const struct proxy_counters *proxy_route_counters(const struct proxy *p, unsigned i);
 
 /** proxy_free - takes @p; ends every session at once. Call it before the fabrics are freed. */

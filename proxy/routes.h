@@ -21,8 +21,8 @@ enum { PROXY_NO_SLOT = UINT32_MAX };
 /**
  * proxy_route_add - add the route in @slot of proxy_config.routes
  * @part:  number of the memory range that belongs to the route alone. The ranges are those of the
- *         routes at start, numbered from 0; a route that replaces another one gets its range. Any
- *         other number: the route has no range of its own
+ *         routes at start, numbered from 0; a route that replaces another one gets that route's
+ *         range. Any other number: the route has no range of its own
  * @sides: number of sides with host authentication, of all routes together
  *
  * No client arrives by it before proxy_listen_by(). Return: 0, or ERR_NOMEM and nothing has

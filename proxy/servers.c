@@ -161,8 +161,8 @@ static void give_up_server(struct servers *s, struct servers_user *g)
 	g->has_server = g->is_open = false;
 }
 
-/* A server whose time is over is tried by one session; for others it is down for as long as that
- * takes. */
+/* A server that has been down for its time is tried by one session. For other sessions it stays
+ * down for as long as a set-up may take. */
 static void take_server(struct servers *s, struct servers_user *g, uint32_t server, nsec_t now)
 {
 	struct server *at = &s->at[server];

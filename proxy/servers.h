@@ -161,7 +161,7 @@ bool servers_rejected(struct servers *s, struct servers_user *g);
 bool servers_has_moved(struct servers *s, const struct servers_user *g);
 
 /**
- * servers_release - an operator drains the client of @g: it chooses a server anew
+ * servers_release - an operator drains the client of @g: the client chooses a server anew
  *
  * The client's sessions alive now count as moved. Nothing happens if the client would choose the
  * same server, or has no server. Return: whether it was released.

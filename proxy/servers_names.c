@@ -112,7 +112,8 @@ static struct server *place_of(struct servers *s, const struct fabric_addr *addr
 	return NULL;
 }
 
-/* A free slot; one that was never used before one that was. NULL: there is none. */
+/* A free slot. A slot that was never used is preferred to one that still has what is known of a
+ * server. NULL: there is none. */
 static struct server *free_place(struct servers *s)
 {
 	struct server *used = NULL;

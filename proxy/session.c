@@ -10,8 +10,8 @@
  *   JOIN:    after that the server leg of its route connects; the client's messages wait.
  *   OPEN:    transactions flow.
  *   CLOSING: one leg ended, or the session has to end: the other leg sends what is posted and
- *            ends. The gateway never invents a reply nor repeats a call: RPC's own recovery
- *            (reconnect, resend) is the right one.
+ *            ends. The gateway never invents a reply nor repeats a call: the client reconnects
+ *            and sends its calls again.
  *   DEAD:    both legs ended; freed at the end of the turn.
  */
 #include <stdio.h>

@@ -182,8 +182,9 @@ static bool is_used_up(struct debt *d, const struct owed *o, nsec_t took, bool i
 	return d->left[DEBT_COMMON] == 0 || d->left[DEBT_WHILE_PRESSED] == 0;
 }
 
-/* A client whose replies wait for memory may show no debt for a while. It has still taken none,
- * so its budgets are not filled. */
+/* Whether the peer of @leg may owe @kind again soon, although it owes nothing now: the client's
+ * next calls wait, for memory perhaps, so there is no reply that it could take. It has taken none
+ * meanwhile, so its budgets are not filled. */
 static bool may_owe_again(const struct session *s, const struct leg *leg, enum debt_of_leg kind)
 {
 	return kind == DEBT_REPLIES && leg == &s->client && session_calls_wait(&s->forward);

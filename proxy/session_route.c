@@ -104,7 +104,8 @@ static struct route_state *choose(const struct session *s)
 	return rs && rs->is_retired && !route_successor(s->proxy, rs) ? NULL : rs;
 }
 
-/* Version 2 grants messages, not calls, so the limit of calls is the gateway's own. */
+/* Set up @q, in which as many calls may run at once as the larger of @a and @b says, and at least
+ * one. Credits do not limit the calls: version 2 grants messages. */
 static void open_queue(struct session *s, struct session_queue *q, uint32_t a, uint32_t b)
 {
 	enum buf_purpose purpose = q == &s->forward ? BUF_TXN_FORWARD : BUF_TXN_REVERSE;

@@ -20,7 +20,7 @@
 #include "proxy/session_handshakes.h"
 #include "proxy/session_version.h"
 
-/* A part of the time for set-up: after it older results of a look-up are used. */
+/* After 1/KNOWN_SHARE of the time for set-up a session uses older results of a look-up. */
 enum { KNOWN_SHARE = 4 };
 
 int session_upstream_new(struct session *s)

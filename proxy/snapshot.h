@@ -18,8 +18,8 @@ enum snapshot_kind {
 	SNAPSHOT_COUNTERS, /* .counters of every route */
 	SNAPSHOT_SESSIONS, /* .sessions that fit .want, those after number .after */
 	SNAPSHOT_CALLS,	   /* the session with number .id, and its calls in flight */
-	/* Sessions that fit .want end between two RPCs; whole clients choose their servers
-	 * again. */
+	/* Sessions that fit .want end between two RPCs. If .want names neither a session nor a
+	 * proved name, their clients choose servers anew. */
 	SNAPSHOT_DRAIN,
 	SNAPSHOT_KILL,	  /* sessions that fit .want end at once */
 	SNAPSHOT_TRACE,	  /* start the tracer .ring: trace_ring.h */

@@ -183,7 +183,8 @@ void txn_move_reply(struct txn *t)
 		(void)move_out(t->rsp, &t->reply_held, &t->reply_body);
 }
 
-/* Calls that are formed already point to their octets. */
+/* Only calls that are not formed yet are copied, because the message of a formed call points into
+ * the Receive. */
 void txn_move_all(struct session *s, const struct leg *leg)
 {
 	for (struct list *it = s->txns.next; it != &s->txns; it = it->next) {

@@ -12,8 +12,8 @@ enum txn_verdict {
 	TXN_IMPOSSIBLE, /* the call needs more than there will ever be */
 };
 
-/** txn_is_plain - neither @call nor its answer has chunks: NULL, SEQUENCE, RENEW, most of
- * GETATTR. */
+/** txn_is_plain - neither @call nor its answer has chunks. Such calls are NULL, SEQUENCE, RENEW and
+ * most GETATTRs. */
 static inline bool txn_is_plain(const struct rpc_msg *call)
 {
 	return call->nreads == 0 && call->nwrites == 0 && !call->has_reply && !call->has_body_chunk;

@@ -123,7 +123,7 @@ static void call_again(struct session *s, struct leg *req, uint32_t xid)
 }
 
 /* Begin the transaction of a call that arrived; @t is the block for it. @waited: the call was
- * deferred; @copied: out of its Receive. */
+ * deferred; @copied: the call was copied out of its Receive. */
 static void txn_begin(struct session_queue *q, struct leg_out *out, struct txn *t, bool waited,
 		      bool copied)
 {

@@ -99,8 +99,8 @@ static bool is_settled(const struct txn *t, size_t header_len)
 	       header_len + t->call_body.len <= t->rsp->t->peer.send_bytes;
 }
 
-/* Plan again now that t->out has its chunks; with @joined all but the data item, which is in the
- * body of t->out. Return: false if the item must not be in the body. */
+/* Plan again, now that t->out has its chunks. With @joined the data item has no chunk, but is in
+ * the body of t->out. Return: false if the item must not be in the body. */
 static bool plan_again(const struct txn *t, bool joined, struct plan_call *out)
 {
 	struct plan_end to;

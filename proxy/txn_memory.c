@@ -46,7 +46,8 @@ bool txn_is_large(const struct txn *t)
 	return large || (t->in.has_body_chunk && t->in.body_chunk.length > SESSION_LARGE);
 }
 
-/* Octets of the segments of @c after which a Write begins anew. */
+/* Octets after which the next RDMA Write to the segments of @c begins: the length of one segment,
+ * or OP_PIECE if the segment is longer. */
 static uint32_t write_period(const struct txn *t, const struct rpc_chunk *c)
 {
 	uint32_t first = c->count ? t->in.segs[c->first].length : 0;

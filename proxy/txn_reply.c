@@ -194,8 +194,8 @@ void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
 		txn_fence_then_reply(t);
 }
 
-/* Decision 11: translate a responder's report for the requester's leg. If the responder takes no
- * Read chunks at all, that does not concern a requester whose call has none. */
+/* Decision 11: translate a responder's report for the requester's leg. A report that the responder
+ * takes no Read chunks at all is passed on only if the requester's call has Read chunks. */
 static struct rpc_error txn_translate(const struct txn *t, const struct rpc_error *e)
 {
 	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};

@@ -129,8 +129,8 @@ void txn_note_reply(struct txn *t, const struct rpc_msg *reply)
 	t->unlisted = t->to_filer && t->out.nwrites && !reply->nwrites && reply->has_body_chunk;
 }
 
-/* The data of a READ are in the Reply chunk. (A reply without data may leave out the Write list
- * for other reasons.) The server may be fixed one day, so the memory ends after a while. */
+/* The data of a READ are in the Reply chunk. (A reply without data may leave out the Write list for
+ * other reasons.) The habit is believed for a limited time, because the server may be updated. */
 static void learn_no_mixed_chunks(const struct txn *t)
 {
 	const struct route_state *rs = t->s->route;

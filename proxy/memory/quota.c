@@ -313,7 +313,8 @@ static bool server_fits(const struct quota_member *m, size_t bytes, size_t left)
 }
 
 /*
- * @more: factor on the rule of its purpose.
+ * Whether the client of @m may hold @bytes more, which leave @left. @more: factor on the rule of
+ * the purpose.
  */
 static bool client_fits(const struct quota_member *m, size_t bytes, size_t left, size_t more)
 {
@@ -355,9 +356,8 @@ static bool turns_over(const struct quota_member *m, size_t bytes, size_t left)
 	return a->used + bytes <= g->little + a->gave + a->gave_then;
 }
 
-/*
- * @free: free octets that its route could take.
- */
+/* Whether the session of @m may hold @bytes more, as its part of what its client may hold.
+ * @free: free octets that its route could take. */
 static bool session_fits_client(const struct quota_member *m, size_t bytes, size_t free)
 {
 	unsigned n;
@@ -382,9 +382,7 @@ static bool shares_fit(const struct quota_member *m, size_t bytes, size_t free)
 		(turns_over(m, bytes, free - bytes) && session_fits_client(m, bytes, free)));
 }
 
-/*
- * @room: octets that its route may take now.
- */
+/* Whether @m may take @bytes now. @room: octets that its route may take now. */
 static bool member_fits(const struct quota_member *m, size_t bytes, size_t room)
 {
 	const struct quota_group *g = m->group;

@@ -16,12 +16,13 @@ enum {
 	STATEID = 16,
 	CHANGE_INFO = 20,
 	VERIFIER = 8,
-	NFSPATH4 = 4 + 4096, /* as in version 3 */
-	BITMAP_WORDS = 8,    /* of which three were ever defined */
+	NFSPATH4 = 4 + 4096, /* as NFSPATH of nfsreply.c */
+	BITMAP_WORDS = 8,    /* three of these words were ever defined */
 	BITMAP = 4 + 4 * BITMAP_WORDS,
 	SEQUENCE = 16 + 5 * 4,
 	LOCK_DENIED = 8 + 8 + 4 + 8 + OPAQUE_MAX,
-	/* The longest is that for writing: stateid, recall, space limit, an entry of an ACL. */
+	/* The longest delegation is the one for writing: type, stateid, recall, space limit, an
+	 * entry of an ACL. */
 	DELEGATION = 4 + STATEID + 4 + 12 + 12 + OPAQUE_MAX,
 	OPEN = STATEID + CHANGE_INFO + 4 + BITMAP + DELEGATION,
 	COUNTED = 4 + 4, /* READ: eof, count */
@@ -43,11 +44,11 @@ struct walk {
 	unsigned nreads;	    /* Read chunks that were met */
 	unsigned nitems;	    /* results met that can be in a Write chunk */
 	uint64_t max;
-	bool is_guess; /* a name or path is in it, for which NFS has no limit */
+	bool is_guess; /* the reply has a name or path, for which NFS has no limit */
 };
 
-/* Octets of an attribute at most, by its number. tests/peers/plan-knows compares the numbers with
- * Linux's. */
+/* The most octets of an attribute's value, by the number of the attribute. tests/peers/plan-knows
+ * compares the numbers with Linux's. */
 enum { NO_LIMIT = 0 }; /* or the attribute cannot be read */
 static const uint16_t attr_octets[] = {
 	[0] = BITMAP,
