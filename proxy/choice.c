@@ -8,7 +8,7 @@
  */
 #include "proxy/choice.h"
 
-/* FNV-1a over both, then every bit of it in every bit of the weight. */
+/* FNV-1a, continued from @hash over the octets of @key. */
 static uint64_t add(uint64_t hash, const uint8_t *key)
 {
 	for (size_t i = 0; i < CHOICE_KEY; i++)

@@ -4,7 +4,7 @@
  *
  *   due --> connect --> negotiate --> NULL call --> any answer to it: the server is up
  *              |            |             |
- *              +------------+-------------+--> the connection ends, or time is over: the probe fails
+ *              +------------+-------------+--> the connection ends, or the time: the probe fails
  *
  * A connection alone proves little, because the kernel of a server that hangs still accepts it. So
  * each probe is a connection of its own with one call, the NULL procedure of NFS, which needs no
@@ -361,8 +361,8 @@ void probes_begin(struct route_state *rs)
 	rs->probe_leg.credits = PROBE_CREDITS;
 	rs->probe_leg.rev_credits = 1;
 	rs->probe_leg.bulk_bytes = rs->probe_leg.exposures = 0;
-	/* A continued reply is refused: that it came is enough, and its memory would be in no
-	 * account. */
+	/* A continued reply is refused, because its memory would be in no account. The refused
+	 * reply counts as an answer all the same. */
 	rs->probe_leg.max_message = 0;
 	rs->probe_leg.reply_timeout = 0;
 	rs->probe_leg_v1 = rs->probe_leg;

@@ -8,10 +8,10 @@
  * routes - add and remove routes of a running relay
  *
  * A route is never changed, because sessions keep the settings they began with. New settings are a
- * new route, in another slot of proxy_config.routes. The listener is switched to it, and the old
- * route is retired: it is freed when the last session that arrived by it or chose it has ended. Its
- * counters are then added to its successor, the active route of the same name, or to those of
- * removed routes.
+ * new route, in another slot of proxy_config.routes. The listener is switched to the new route, and
+ * the old route is retired. The old route is freed when the last session has ended that arrived by
+ * it or chose it. Its counters are then added to those of its successor, the active route of the
+ * same name; without successor, to those of removed routes.
  *
  * Called by the worker, between two turns. Steps that can fail come before those that cannot be
  * undone.

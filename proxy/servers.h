@@ -85,8 +85,8 @@ struct servers *servers_new(const struct servers_config *cfg, struct servers_cha
 struct servers *servers_hold(struct servers *s);
 void servers_put(struct servers *s);
 
-/** servers_configure - replace the hosts; servers with an address that stays keep what is known
- * of them. Return: 0, or ERR_NOMEM and nothing has changed. */
+/** servers_configure - replace the hosts; a server whose address stays keeps its state. Return: 0,
+ * or ERR_NOMEM and nothing has changed. */
 int servers_configure(struct servers *s, const struct servers_config *cfg) WARN_UNUSED;
 
 /* --- sessions --- */
@@ -185,7 +185,8 @@ void servers_remember_v1(struct servers *s, unsigned slot, nsec_t until);
 nsec_t servers_bare_until(struct servers *s, unsigned slot);
 void servers_remember_bare(struct servers *s, unsigned slot, nsec_t until);
 
-/** enum servers_habit - what a server was seen to do, so that calls to it are made otherwise. */
+/** enum servers_habit - habits of servers (docs/glossary.md). Calls to a server with a habit are
+ * formed in another way. */
 enum servers_habit {
 	SERVERS_NO_MIXED_CHUNKS, /* it ignores Write chunks beside a Reply chunk */
 	SERVERS_LARGE_REPLY,	 /* its replies are longer than expected */
@@ -214,8 +215,8 @@ unsigned servers_list(struct servers *s, uint32_t *slots, nsec_t now);
 void servers_probe_begin(struct servers *s, unsigned slot, struct fabric_addr *addr);
 void servers_probe_end(struct servers *s, unsigned slot);
 
-/** servers_probed - a probe of server @slot was answered or not. Return: whether the server came
- * up or went down by that. */
+/** servers_probed - a probe of server @slot was answered or not. Return: whether the result changed
+ * the server from up to down, or from down to up. */
 bool servers_probed(struct servers *s, unsigned slot, bool answered, nsec_t now);
 
 /* --- names; only the one thread that looks names up, and configures, calls these --- */

@@ -54,8 +54,8 @@ void servers_key(const struct fabric_addr *addr, uint8_t *key)
 	}
 }
 
-/* The port lies at the same place in both families. It is copied as octets, because the structure
- * is of neither type. */
+/* The port lies at the same place in both families. The port is copied as octets, because struct
+ * sockaddr_storage is neither of the two types. */
 static void set_port(struct fabric_addr *addr, uint16_t port)
 {
 	_Static_assert(offsetof(struct sockaddr_in, sin_port) ==

@@ -22,8 +22,7 @@ void session_close_for(struct session *s, const struct leg *cause, int status, c
  * any case. */
 void session_leave(struct session *s, nsec_t deadline);
 
-/** session_breach - the peer of the leg @cause broke the protocol: that session ends, and no
- * other. */
+/** session_breach - the peer of the leg @cause broke the protocol: end @s. */
 void session_breach(struct session *s, const struct leg *cause, const char *why);
 
 /** session_refusal - the reason under which a refused client counts if its server's connection

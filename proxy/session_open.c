@@ -7,9 +7,9 @@
  *         sent a message and, if it has to, proved its name.
  * Danger: a host opens connections and sends nothing, and no other client can connect.
  * Rule:   if a place or memory is missing, a silent connection is closed for the new one: the
- *         oldest of the host with most of them. If the host of the new connection has reached its
- *         own limit, it is the oldest of that host. A session that is not silent is never closed
- *         for that.
+ *         oldest of the host with most silent connections. If the host of the new connection has
+ *         reached its own limit, the oldest silent connection of that host is closed. A session
+ *         that is not silent is never closed for a new one.
  * Pinned: tests/session/test_newcomers.c:many_connections_of_a_host_displace_their_own,
  *         :a_silent_connection_makes_room, :memory_is_room_as_well
  */
@@ -233,8 +233,8 @@ static void evict_silent(struct preauth_queue_member *m)
 	session_free(s);
 }
 
-/* Take a place within the session limits; connections without a message are closed for it.
- * Return: IS_IN, or why there is none. */
+/* Take a place within the session limits. Silent connections are closed for it. Return: IS_IN, or
+ * why there is none. */
 static enum proxy_refusal take_place(struct proxy *p, const struct fabric_addr *peer,
 				     struct host **place)
 {

@@ -4,10 +4,10 @@
  *
  * State:  few shared Receives are left. Waiting calls are copied out of their Receives while there
  *         is memory for copies; other messages hold theirs until they have what they wait for.
- * Danger: the message that would end a wait may need a Receive itself. Over devices, which give a
- *         Receive to any connection, the clients of a server that hangs can hold all of them.
- *         Elsewhere so many connections can hold their share that none is left for those that need
- *         one to continue (.recv_starving).
+ * Danger: the message that would end a wait may need a Receive itself. Over devices any connection
+ *         gets a Receive, so the clients of a server that hangs can hold all Receives. Over iWARP
+ *         each connection has a share. But if many connections hold theirs, none is left for
+ *         connections that need one to continue (.recv_starving).
  * Rule:   every TRIM_INTERVAL, while Receives are short (recv_pool_is_starving()):
  * - A Receive is stuck if its leg held it at the last look and holds it still.
  * - If most Receives that legs hold are stuck at two looks in a row, the route with most stuck
@@ -28,7 +28,7 @@
 enum {
 	LOOKS = 3, /* looks in a row; the first only records what is held */
 	MOST_LOOKS = LOOKS + 8,
-	GIVES = 4, /* one part in so many of all Receives is given back */
+	GIVES = 4, /* 1/GIVES of all Receives is given back */
 };
 
 /* Return: Receives that @leg held at the last look and holds still; record all it holds now for

@@ -111,7 +111,8 @@ static void note_shortage(const struct session *s, int err, const char *why)
  * State:  the names of the route's servers are being looked up, and the client waits unanswered.
  * Danger: a name server that does not answer holds up clients although an older result is known.
  * Rule:   the session waits for 1/KNOWN_SHARE of the time for set-up, and then uses an older
- *         result. If there is none it waits for the rest of that time, and ends then.
+ *         result. If there is no older result, the session waits for the rest of the time for
+ *         set-up, and then ends.
  * Pinned: tests/session/test_upstreams.c:a_name_that_is_not_answered_holds_up_its_client_alone,
  *         :a_name_that_nobody_knew_is_waited_for_so_long
  */

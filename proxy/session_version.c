@@ -64,8 +64,8 @@ void session_remember_v1(struct session *s)
 
 /*
  * State:  a server closed the connection on version 2 and then spoke version 1; that is remembered.
- * Danger: such a server may just have been restarting, and may come back with version 2. Sessions
- *         would stay with version 1.
+ * Danger: the server may have been restarting, and may speak version 2 again. Sessions would stay
+ *         with version 1.
  * Rule:   the verdict holds while the server answers in version 1. If it refuses version 1 as well,
  *         or ends a connection before it has sent any message, the next session tries version 2
  *         first.

@@ -7,8 +7,9 @@
 /**
  * snapshot - what an operator sees of a running relay, and what the operator does to its sessions
  *
- * The worker copies data for another thread, and acts on sessions. It does so between two turns, a
- * bounded piece at a time, so no call waits for it. A look changes no counter and takes no memory.
+ * The worker copies data for another thread, and acts on sessions. The worker does this between two
+ * turns, a bounded piece at a time, so no call waits for it. A snapshot changes no counter and
+ * takes no memory.
  */
 
 enum { SNAPSHOT_NAME = 256, SNAPSHOT_PIECE = 128 /* sessions looked at in one piece */ };

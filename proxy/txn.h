@@ -79,7 +79,7 @@ struct txn_piece {
 	const uint8_t *at;
 	uint32_t offset, len; /* in the chunk */
 	uint32_t posted;      /* octets already posted to the requester */
-	unsigned writes;      /* RDMA Writes of them under way */
+	unsigned writes;      /* RDMA Writes of these octets under way */
 };
 
 struct proxy;
@@ -130,7 +130,8 @@ struct txn {
 	bool is_suspected;
 
 	/* txn_memory.c */
-	struct txn_region *reads, *writes; /* as many as .in has; they lie behind it */
+	/* one for each Read and Write chunk of .in; in the block, behind .in */
+	struct txn_region *reads, *writes;
 	struct txn_region body, reply;
 	unsigned exposed; /* number of regions exposed to the responder now */
 	/* Value with which a Reply chunk is filled before the responder writes to it:

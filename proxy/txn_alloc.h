@@ -19,8 +19,8 @@ void txn_free_block(struct session_queue *q, struct txn *t);
 /** txn_free_cached - free the transaction blocks that @q caches. */
 void txn_free_cached(struct session_queue *q);
 
-/** txn_count_wait - a call of @q has to wait: for memory if @q or a call of it waits for some, else
- * for a place. */
+/** txn_count_wait - a call of @q has to wait: count the wait, as one for memory if @q waits for
+ * memory, else as one for a place. */
 void txn_count_wait(struct session_queue *q);
 
 /** txn_defer - append @out, a call, to the calls of @q that wait for a block; takes @out->held. */

@@ -65,7 +65,7 @@ static void count_call_octets(struct txn *t)
 	*(t->reverse ? &all->bytes_to_client : &all->bytes_to_server) += bytes;
 }
 
-/* Start @t, which may be released by that. */
+/* Start @t. This may release @t. */
 static void begin_now(struct txn *t)
 {
 	t->state = TXN_PULL;
@@ -87,7 +87,7 @@ void txn_run(struct session_queue *q)
 	}
 }
 
-/* Start @t or let it wait; it may be released by that. @waited: its wait has been counted. */
+/* Start @t, or let it wait. This may release @t. @waited: its wait has been counted. */
 static void begin_wait(struct txn *t, bool waited)
 {
 	struct session_queue *q = session_queue(t->s, t->reverse);

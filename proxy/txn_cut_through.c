@@ -14,9 +14,9 @@
  * State:  the requester takes no Writes, so the window is full, and all further input of the
  *         responder's connection waits.
  * Danger: the responder would be blamed for answers that lie unread, and the calls abandoned.
- * Rule:   the requester owes the Writes (session_debts.c), and its session ends for that. Meanwhile
- *         the responder owes nothing, and no call with an answer that may lie unread is abandoned
- *         (leg_sink_is_blocked()).
+ * Rule:   the requester owes the Writes, and session_debts.c ends its session if it does not take
+ *         them in time. Meanwhile the responder owes nothing, and no call with an answer that may
+ *         lie unread is abandoned (leg_sink_is_blocked()).
  * Pinned: tests/session/test_passed.c:a_client_that_takes_nothing, :not_let_go_while_full, decision
  *         129.
  *
@@ -32,9 +32,9 @@
  *   is sent twice, in that order, as without a gateway.
  *
  * One chunk of a call is cut through, the first large one, and only if its requester asked for
- * nothing of the round-trip extension. That is decided before the call has memory, and does not
- * change. A call that is formed again drops the pieces that are not posted and waits for Writes
- * under way, because the window is exposed again.
+ * nothing of the round-trip extension. The chunk is chosen before the call has memory, and the
+ * choice does not change. A call that is formed again drops the pieces that are not posted and
+ * waits for Writes under way, because the window is exposed again.
  */
 #include "proxy/txn_cut_through.h"
 #include "proxy/internal.h"
@@ -45,7 +45,7 @@
 
 #include <assert.h>
 
-enum { CUT_THROUGH_WINDOWS = 2 }; /* a cut-through chunk is at least so many windows long */
+enum { CUT_THROUGH_WINDOWS = 2 }; /* least length of a cut-through chunk, in windows */
 
 static bool may_stream(const struct txn *t)
 {

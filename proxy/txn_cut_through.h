@@ -10,8 +10,8 @@
  * cut through. */
 void txn_choose_cut_through(struct txn *t);
 
-/** txn_write_memory - octets of memory for the @i-th Write chunk: its length, or that of a
- * window. */
+/** txn_write_memory - octets of memory for the @i-th Write chunk: the chunk's length, or a
+ * window's. */
 uint64_t txn_write_memory(const struct txn *t, unsigned i);
 
 /** txn_stream - expose @r, which has a window, to the responder. Return: as fabric_expose(). */

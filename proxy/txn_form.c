@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The messages of a transaction: its call as the responder's leg takes it, and its reply as the
- * requester's leg does; and the results that an answer reports. Chunks of one leg never appear on
- * the other: each names memory of the gateway. */
+/* The messages of a transaction: its call in a form that the responder's leg takes, its reply in a
+ * form that the requester's leg takes, and the results that an answer reports. Chunks of one leg
+ * never appear on the other: each names memory of the gateway. */
 #include <assert.h>
 #include <string.h>
 

@@ -14,7 +14,8 @@
 #include "proxy/txn_device_busy.h"
 #include "proxy/txn_memory.h"
 
-/* The @i-th chunk to move: its segments in @msg, and its octets here. False past the last chunk. */
+/* The @i-th chunk to move: @chunk, whose segments are in @msg, and the memory for it in this
+ * process, @here. Return: false past the last chunk. */
 static bool chunk_at(struct txn *t, unsigned i, const struct rpc_msg **msg,
 		     const struct rpc_chunk **chunk, struct txn_region *here)
 {

@@ -2,8 +2,9 @@
 /*
  * Calls that get no answer
  *
- * A call may have no answer for three reasons: its procedure has none (Call-only, draft-07 4.7),
- * which only its caller knows; the responder has lost it; or the responder takes no more calls.
+ * A call may have no answer for three reasons: its procedure has no reply (Call-only, draft-07
+ * 4.7), which only the requester knows; the responder has lost it; or the responder takes no more
+ * calls.
  *
  * State:  a call holds memory, exposures and a credit, and is not answered. The operator has set a
  *         reply_timeout for the responder's side.
@@ -33,10 +34,10 @@
  * State:  no reply_timeout is set, the requester speaks version 2, and unanswered calls keep all
  *         others from proceeding (txn_queue_is_blocked()).
  * Danger: Call-only calls take one place after the other for ever.
- * Rule:   if none was answered for DEBT_TIMEOUT, the unanswered calls without chunks are
- *         abandoned, because Call-only calls have no chunks (draft-07 4.7). If one of them is
- *         answered after all, its responder only hung: the session ends and the requester sends all
- *         calls again, so none is lost. Otherwise calls wait as long as they have to.
+ * Rule:   if none was answered for DEBT_TIMEOUT, the unanswered calls without chunks are abandoned,
+ *         because Call-only calls have no chunks (draft-07 4.7). If one of them is answered after
+ *         all, its responder only hung: the session ends and the requester sends all calls again,
+ *         so none is lost. Otherwise calls wait as long as they have to.
  * Pinned: tests/session/test_call_only.c:call_only_calls_are_in_nobodys_way,
  *         :slow_answers_are_not_lost
  *

@@ -29,7 +29,7 @@
 #include "proxy/leg/leg_tx.h"
 #include "proxy/leg/leg_version.h"
 
-/* The part (one of so many) of the time for set-up in which a server may send its properties. */
+/* A server may take 1/SETUP_PROPS_DIV of the time for set-up to send its properties. */
 enum { SETUP_PROPS_DIV = 4 };
 
 void leg_init(struct leg *leg, enum rpc_role role)
@@ -210,7 +210,8 @@ static bool leg_assume_defaults(struct leg *leg)
  * Danger: a client's own time for set-up is often as long as the gateway's time for the server (10
  *         s). The client would give up before the server is tried without host authentication, and
  *         so would each later client.
- * Rule:   such a server has half of the time; the other half is for another connection.
+ * Rule:   this first connection has half of the time for set-up. The other half is for a connection
+ *         without host authentication.
  * Pinned: tests/session/test_hostauth_silent.c:a_silent_server_is_asked_without
  */
 static nsec_t leg_setup_deadline(const struct leg *leg)

@@ -2,9 +2,9 @@
 /*
  * Host authentication (draft-07 5.2.6)
  *
- * v2/auth.c carries the values, and hostauth/ knows their meaning. This file passes them from one
- * to the other, with what only a leg knows: the private data of both ends, the time, when to begin
- * and when to end.
+ * v2/auth.c carries the values of the handshake, and hostauth/ knows their meaning. This file
+ * passes the values between the two. It adds what only a leg knows: the private data of both ends,
+ * the time, when the handshake begins and when it ends.
  *
  * hostauth_work() takes long, so another thread does it if the leg has a jobs port. No message may
  * come meanwhile (profile 3.2): a peer that sends one has failed. If a leg ends while its job runs,

@@ -81,8 +81,8 @@ bool leg_is_worked_on(const struct leg *leg);
 void leg_admit(struct leg *leg, nsec_t now);
 
 /**
- * leg_auth_clock - keep the time in which the handshake waits for this end, and extend the time for
- * set-up by it
+ * leg_auth_clock - measure the time in which the handshake waits for this end, and extend the time
+ * for set-up by that time
  *
  * Call it when such a wait may have begun or ended.
  */

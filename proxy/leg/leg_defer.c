@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Operation: a call that its user cannot take yet is deferred: it stays as it came, in its Receive
- * or in a copy of it, and decoded again when its turn comes. So a waiting call takes no memory but
- * its own octets, and messages behind it, such as replies, are processed. A continued call also
- * keeps its reassembled body. */
+/* Operation: a call that its user cannot take yet is deferred: the call stays as it came, in its
+ * Receive or in a copy of the Receive, and is decoded again when its turn comes. So a waiting call
+ * takes no memory but its own octets, and messages behind it, such as replies, are processed. A
+ * continued call also keeps its reassembled body. */
 #include <string.h>
 
 #include "proxy/leg/leg_defer.h"

@@ -13,9 +13,10 @@ bool leg_speaks(const struct leg *leg, enum leg_version version)
 	return leg->cfg->versions & version;
 }
 
-/* Two drafts have the number 2, and the first message tells which it is (decision 12). A message
- * that is not of the draft spoken here is answered in that draft all the same, except from a
- * client of draft -07 that can continue in version 1. */
+/* Two drafts have the number 2, and the first message tells which it is (decision 12). If only one
+ * of the two is spoken here, a message of the other draft is handled in the draft spoken here.
+ * Exception: if version 1 is spoken as well, a client of draft -07 is refused so that it continues
+ * in version 1. */
 static enum leg_version dialect_of(const struct leg *leg, struct view in)
 {
 	if (leg_speaks(leg, LEG_V2_EARLY) &&

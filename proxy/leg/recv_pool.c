@@ -7,8 +7,9 @@
 #include "rpc/msg.h"
 
 /*
- * A block of the arena and the Receives cut from it. It can be given back when all of them are
- * free. So that this happens, Receives of blocks that are partly in use are taken first.
+ * A chunk: a block of the arena, and the Receives cut from it. The block can be given back when all
+ * its Receives are free. So that blocks become free, Receives are taken first from chunks that are
+ * partly in use.
  *
  * Most Receives are taken again soon after they come back, so some are kept in the order in which
  * they came: the last first, because it is in the processor's cache. At every trim these go back to
@@ -85,7 +86,7 @@ static void free_chunk(struct recv_pool *r, struct recv_pool_chunk *chunk)
 
 void recv_pool_fini(struct recv_pool *r)
 {
-	fabric_unshare_receives(r->fabric); /* all posted ones come back by that */
+	fabric_unshare_receives(r->fabric); /* the fabric gives back all posted Receives */
 	for (uint32_t i = 0; i < r->most / per_chunk(r); i++)
 		buf_free(r->arena, r->chunk_store[i].block);
 	mem_free(r->msg);

@@ -19,10 +19,12 @@
  * State:  the credits that legs granted to their peers exceed the Receives there are.
  * Danger: messages that wait for memory hold Receives, and the messages that would free that memory
  *         find none.
- * Rule:   if few are left (recv_pool_is_low()), grants shrink. If none is left, senders wait. Over
- *         a fabric that limits each connection's share, no connection holds so many that others
- *         have none. Over other fabrics, or if connections need some and find none
- *         (recv_pool_is_starving()), session_recv_reclaim.c ends sessions that hold them.
+ * Rule:
+ * - If few Receives are left (recv_pool_is_low()), grants shrink.
+ * - If no Receive is left, senders wait.
+ * - Some fabrics limit each connection's share, so that no connection leaves the others without
+ *   Receives. If few are left over another fabric, or if connections that need a Receive find none
+ *   (recv_pool_is_starving()), session_recv_reclaim.c ends sessions that hold Receives.
  * Pinned: tests/session/test_shared.c, tests/session/test_recv_reclaim.c, decisions 81, 82.
  *
  * One thread only.

@@ -136,9 +136,9 @@ int buf_arena_init(struct buf_arena *a, size_t bytes) WARN_UNUSED;
  * buf_arena_part - divide a gateway's arena; call it right after buf_arena_init()
  * @fixed: octets (a multiple of 4 KiB) outside the reserve for BUF_CONN alone, so that long-lived
  *         blocks never split the range of short-lived ones
- * @parts: number of routes. Each gets zones of its own: of the memory for transactions, of that for
- *         clients' transaction blocks, and, if the reserve is large, of both its parts. At most
- *         half of each kind is divided so.
+ * @parts: number of routes. Each route gets zones of its own: one for payload of transactions, one
+ *         for clients' transaction blocks, and, if the reserve is large, one in each of its parts.
+ *         At most half of each kind of memory is divided so.
  *
  * Half of the reserve is for calls. Return: 0 or ERR_NOMEM (buf_arena_fini() is due).
  */

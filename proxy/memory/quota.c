@@ -71,17 +71,17 @@
 #include <assert.h>
 
 enum {
-	QUOTA_RESERVED = 16, /* one part in so many is left to others during a reservation */
-	QUOTA_OF_SERVER = 3, /* factor: a server's calls may hold so many times what they leave */
-	QUOTA_OF_OTHER = 8,  /* factor: a client's transaction blocks and messages, likewise */
+	QUOTA_RESERVED = 16, /* 1/QUOTA_RESERVED is left to others during a reservation */
+	QUOTA_OF_SERVER = 3, /* a server's calls hold at most this factor times what they leave */
+	QUOTA_OF_OTHER = 8,  /* a client's transaction blocks and messages: at most this factor */
 	/* Factor: times what a client may hold otherwise, for sessions that hold a little. */
 	QUOTA_OF_LITTLE = 3,
-	/* Turnover does not matter while less than one part in so many is taken. */
+	/* Turnover does not matter while less than 1/QUOTA_FIRST_PART of the memory is taken. */
 	QUOTA_FIRST_PART = 2,
 	QUOTA_LITTLE = (1 << 20) + (128 << 10), /* octets: one RPC of 1 MiB and what goes with it */
 	/* Octets: eight transaction blocks of the usual size. */
 	QUOTA_LITTLE_PLACES = 64 << 10,
-	/* A little is at most one part in so many of all memory. */
+	/* A little is at most 1/QUOTA_LITTLE_PART of all memory. */
 	QUOTA_LITTLE_PART = 16,
 };
 
@@ -192,7 +192,7 @@ static void end_claim(struct quota_group *g)
 	nsec_t now = quota_now(g);
 
 	g->claimer = NULL;
-	/* Members that were held back for it are to be tried, those of other routes as well. */
+	/* The reservation held back members of this route and of others: all are tried again. */
 	try_all(g);
 	if (g->pool->claimer != g)
 		return;
@@ -541,8 +541,8 @@ void quota_wait(struct quota_member *m, size_t bytes)
 	if (m->since == NSEC_NEVER) {
 		m->since = m->waiting_since = quota_now(g);
 		g->pool->quota->waits++;
-		/* If others are untried, this member has not been tried either. It counts as
-		 * untried, and so do all. */
+		/* If members before this one are untried, it counts as untried, too. The untried
+		 * members are the first .untried of the line, so then all count as untried. */
 		all = g->untried > 0;
 	}
 	if (g->nwaiting++ == 0)

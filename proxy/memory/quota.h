@@ -29,8 +29,8 @@ enum {
 #define QUOTA_CLAIM NSEC_PER_SEC
 #define QUOTA_PAUSE (64 * NSEC_PER_SEC)
 
-/* Turnover: a client may hold as much as it gave back within this time, or up to twice as long
- * ago. It is longer than a slow server takes for an answer. */
+/* Turnover: a client may hold as much as it gave back within this time, or up to twice as long ago.
+ * The time is longer than a slow server takes for an answer. */
 #define QUOTA_TURNOVER (4 * NSEC_PER_SEC)
 
 struct quota;
@@ -153,8 +153,8 @@ void *quota_take(struct quota_member *m, size_t bytes) WARN_UNUSED;
 /** quota_give - takes @block, which @m took; @block may be NULL. */
 void quota_give(struct quota_member *m, void *block);
 
-/** quota_undo - quota_give() of a block from an attempt that failed: everything is as before it,
- * so no member is tried again because of it. */
+/** quota_undo - give back a block of an attempt that failed. As everything is as before the
+ * attempt, no member is tried again. */
 void quota_undo(struct quota_member *m, void *block);
 
 /** quota_served - @m has everything it wanted: its wait is over, and its reservation, if it has

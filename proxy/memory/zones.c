@@ -158,8 +158,8 @@ static void part_txn_state(struct buf_arena *a, size_t *at, size_t bytes)
 	set_zone(a, BUF_ZONE_TXN_REVERSE, at, reverse);
 }
 
-/* Divides the range up to @end. More than half is common to all transactions, so that the largest
- * RPC finds room there. Then come each route's own zones, the transaction blocks, the first
+/* Divides the range up to @end, in this order: payload common to all transactions (more than half,
+ * so that the largest RPC finds room there), each route's own zones, transaction blocks, the first
  * octets of continued messages, and calls that must not wait. */
 static void part_ordinary(struct buf_arena *a, size_t end)
 {

@@ -27,8 +27,8 @@ enum {
 	OPEN = STATEID + CHANGE_INFO + 4 + BITMAP + DELEGATION,
 	COUNTED = 4 + 4, /* READ: eof, count */
 	DIRLIST = VERIFIER + 4 + 4,
-	/* A second status, then the list and a delegation of it, or whether the server will have
-	 * one. */
+	/* GET_DIR_DELEGATION: a second status, then verifier, stateid and three bitmaps, or one
+	 * word that says whether the server will signal a delegation. */
 	DIR_DELEGATION = 4 + VERIFIER + STATEID + 3 * BITMAP,
 	XATTR_LIST = 8 + 4 + 4,				 /* cookie, count, eof */
 	WRITE_RESPONSE = 4 + STATEID + 8 + 4 + VERIFIER, /* of COPY */
@@ -278,7 +278,8 @@ static bool step_readdir(struct walk *w)
 	return true;
 }
 
-/* The data of a WRITE are in the stream, or all of them in the next Read chunk. */
+/* The data of a WRITE are in the stream, or all of the data are in the next Read chunk. Return:
+ * false if they are in neither. */
 static bool step_write(struct walk *w)
 {
 	const struct rpc_chunk *c = NULL;

@@ -172,7 +172,7 @@ static int check_nfs4(struct walk *w)
 	uint32_t n;
 	int more = 1;
 
-	xdr_skip(&w->x, 4); /* status: that of the last operation */
+	xdr_skip(&w->x, 4); /* the status of the last operation */
 	xdr_get_opaque(&w->x, UINT32_MAX);
 	n = xdr_get_u32(&w->x);
 	for (unsigned i = 0; i < n && i < NFS4_OPERATIONS && more == 1 && !w->x.failed; i++) {

@@ -36,7 +36,7 @@ enum {
 	UNASKED_CHUNK = (1 << 20) - REPLY_TELLTALE,
 	/* Octets: more than the header of any reply of the extension with one item. */
 	EXTENDED_HEADER = 128,
-	EXTENDED_ITEM = 24, /* octets that an item of it takes beyond a Write chunk */
+	EXTENDED_ITEM = 24, /* octets of an item of the extension beyond those of a Write chunk */
 	/* Octets of the segment that Linux clients offer behind data whose length is no multiple
 	 * of four. */
 	PAD_SEGMENT = 4,
@@ -297,7 +297,8 @@ static void plan_measure(struct reply *r, const struct plan_in *in)
 		r->most = plan_max(r->takes, most_covered(header, from, in->reverse, &cover));
 }
 
-/* True for most calls; nothing else need be known for them. */
+/* Whether the longest reply fits inline, so that nothing else need be known. True for most
+ * calls. */
 static bool fits_inline(const struct reply *r)
 {
 	return r->known && !r->is_guess && !r->offered && r->known <= r->responder;
@@ -691,7 +692,8 @@ static bool is_stream_short(const struct plan_in *in, const struct plan_receives
 	struct reply r;
 
 	plan_foresee(&r, in);
-	/* A responder that sends no message of that length may be unable to put data behind it. */
+	/* A responder that cannot send a message as long as the Receive may be unable to put data
+	 * behind the payload stream. */
 	return !r.is_vague && !r.is_guess && r.known + (uint64_t)EXTENDED_HEADER <= own->bytes &&
 	       own->bytes <= in->to->limits.recv_bytes;
 }

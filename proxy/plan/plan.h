@@ -121,10 +121,10 @@ void plan_shape(struct plan_in *in);
  *
  * To a version 2 responder:
  * - What the requester offered.
- * - A version 1 requester that offered none takes replies no longer than its threshold, which
- *   nothing in version 2 says. If replies of an NFS procedure may be longer, a Reply chunk of that
- *   length says it, because a Reply chunk is as long as the longest reply expected (draft-07
- *   6.6.3).
+ * - A version 1 requester that offered none takes replies no longer than its threshold. If replies
+ *   of an NFS procedure may be longer, the gateway offers a Reply chunk as long as the longest
+ *   reply that the requester takes inline: the chunk tells the responder the longest reply expected
+ *   (draft-07 6.6.3), which nothing else in version 2 does.
  * - None if the responder takes no more segments.
  */
 void plan_call_form(const struct plan_in *in, struct plan_call *out);
@@ -214,8 +214,8 @@ void plan_reply_form(const struct plan_in *in, struct plan_reply *out);
 /**
  * plan_spread - map @length octets onto a chunk's segments, in order (draft-07 4.5.2.1)
  * @in:  the requester's segments, @n of them
- * @out: @n segments: those of @in, each with the number of the octets that lie in it as its
- *       length; segments behind the last octet have length 0
+ * @out: @n segments: the segments of @in. The length of each is the number of octets that lie in
+ *       it; segments behind the last octet have length 0
  *
  * Return: 0 or ERR_TOOBIG when @length exceeds their sum.
  */
