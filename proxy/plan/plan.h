@@ -107,24 +107,23 @@ void plan_shape(struct plan_in *in);
 /**
  * plan_call_form - how a call goes to the responder, and which Reply chunk it offers
  *
- * A version 1 responder uses any Reply chunk it is offered, so one is offered only if it can be
- * needed:
- * - A version 1 requester offered one: one of the same capacity, but none beside Write chunks if
- *   plan_reply_max() says that the rest fits inline.
- * - A version 1 requester offered none, and takes more inline than the responder can send inline.
- * - A version 2 requester offered one that the reply can need. The requester's length is used, if
- *   plan_reply_max() exceeds it by no more than REPLY_UNSURE.
- * - A version 2 requester offered none, and plan_reply_max() exceeds what the responder can send
- *   inline. If nothing bounds the reply, the Reply chunk has at most 1 MiB, with REPLY_TELLTALE, in
- *   NFS and its side protocols.
- * - Never in the reverse direction of version 1.
+ * A version 1 responder uses any Reply chunk that it is offered. So the gateway offers one only if
+ * the reply may need it:
+ * - If the requester offered none: a chunk as long as the longest reply that the requester takes and
+ *   the procedure can return (plan_reply_max()), if the responder cannot send that inline. If
+ *   nothing bounds the reply, the chunk has at most 1 MiB, with REPLY_TELLTALE, in NFS and its side
+ *   protocols.
+ * - If a version 1 requester offered one: a chunk of the same length, but none beside Write chunks
+ *   if the rest of the reply certainly fits inline.
+ * - If a version 2 requester offered one: a chunk if the reply may need one. It has the requester's
+ *   length, unless plan_reply_max() exceeds that by more than REPLY_UNSURE.
+ * - None in the reverse direction of version 1.
  *
- * To a version 2 responder:
- * - What the requester offered.
- * - A version 1 requester that offered none takes replies no longer than its threshold. If replies
- *   of an NFS procedure may be longer, the gateway offers a Reply chunk as long as the longest
- *   reply that the requester takes inline: the chunk tells the responder the longest reply expected
- *   (draft-07 6.6.3), which nothing else in version 2 does.
+ * To a version 2 responder it offers:
+ * - The Reply chunk that the requester offered, if there is one.
+ * - If a version 1 requester offered none, and replies of an NFS procedure may be longer than the
+ *   requester takes inline: a chunk as long as the requester takes inline. The chunk tells the
+ *   responder the longest reply expected (draft-07 6.6.3), which nothing else in version 2 does.
  * - None if the responder takes no more segments.
  */
 void plan_call_form(const struct plan_in *in, struct plan_call *out);
