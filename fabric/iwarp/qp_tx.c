@@ -264,19 +264,21 @@ static void put_exposed(struct qp *qp, const struct exposure *e, uint32_t from, 
 		put_payload(qp, e->addr + from, len);
 }
 
-/* Builds one FPDU of the response to the peer's oldest Read. */
+/* Builds one FPDU of the response to the peer's oldest Read. It ends at a point of the sums, because a peer may read from
+ * between two points on. */
 static void build_response(struct qp *qp)
 {
 	struct qp_tx *tx = &qp->tx;
 	struct qp_response *r = &qp->irq[qp->irq_head];
-	uint32_t left = r->read.length - r->done;
-	uint32_t len = left < tx->max_tagged ? left : tx->max_tagged;
+	uint32_t left = r->read.length - r->done, from = (uint32_t)r->read.source_offset + r->done;
+	uint32_t most = left < tx->max_tagged ? left : tx->max_tagged;
+	struct exposure *e = r->read.length ? stag_find(&qp->stags, r->read.source_stag) : NULL;
+	uint32_t len = e && e->sums ? sums_fit(e->sums, e->sums_at + from, most) : most;
 	struct ddp_header h = {.tagged = true,
 			       .last = len == left,
 			       .opcode = RDMAP_READ_RESPONSE,
 			       .stag = r->read.sink_stag,
 			       .offset = r->read.sink_offset + r->done};
-	struct exposure *e = r->read.length ? stag_find(&qp->stags, r->read.source_stag) : NULL;
 	struct qp_tx_fpdu *f;
 
 	if (r->read.length && !e) { /* withdrawn since the Read came; it was valid then */
@@ -287,7 +289,7 @@ static void build_response(struct qp *qp)
 	put_header(qp, &h, len);
 	if (e) {
 		e->tx_refs++;
-		put_exposed(qp, e, (uint32_t)r->read.source_offset + r->done, len);
+		put_exposed(qp, e, from, len);
 	}
 	put_trailer(qp, f, DDP_TAGGED_BYTES + len);
 	r->done += len;

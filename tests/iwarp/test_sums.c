@@ -370,6 +370,44 @@ static void right_octets_arrive(void **state)
 	tear_down();
 }
 
+/* A peer reads a large item in Reads of a size of its own, which begin between points: at most two FPDUs of each Read
+ * have a CRC that is computed. */
+static void reads_of_any_size_keep_crcs(void **state)
+{
+	(void)state;
+	set_up();
+	begin_qp(&in_peer, &far_store, true, 65483);
+	begin_qp(&in, &store, false, 65483);
+	begin_qp(&out, &store, true, 65483);
+	begin_qp(&out_peer, &far_store, false, 65483);
+	for (unsigned i = 0; i < 20; i++) {
+		uint32_t slice = out.tx.max_tagged, size = 2 * slice + pick(4 * slice), reads = 0;
+		struct sums *s = sums_take(&store.sums, 0, slice, UINT32_MAX, ROOM / slice + 8);
+		struct segment seg;
+
+		assert_non_null(s);
+		fill(0, ROOM);
+		read_in(ROOM, s);
+		counters = (struct iwarp_counters){0};
+		assert_int_equal(qp_expose(&out, here, ROOM, FABRIC_REMOTE_READ, &seg), 0);
+		qp_sum_exposure(&out, seg.handle, s, 0);
+		for (uint32_t at = 0; at < ROOM; at += size, reads++) {
+			struct segment from = {seg.handle, size < ROOM - at ? size : ROOM - at, at};
+
+			assert_int_equal(qp_read(&out_peer, got + at, &from, NULL), 0);
+			exchange(&out_peer, &out);
+			drop_events(&out_peer);
+		}
+		withdraw(&out, seg.handle);
+		all_is_well();
+		assert_memory_equal(got, sent, ROOM);
+		assert_in_range(counters.crc_computed, 0, 2 * slice * reads);
+		sums_give(s);
+	}
+	end();
+	tear_down();
+}
+
 /* The peer sends @len octets, in one or two pieces, into a Receive at @here. Return: their sums, or NULL. */
 static struct sums *message_in(uint32_t len)
 {
@@ -703,6 +741,7 @@ int main(void)
 		cmocka_unit_test(memory_of_sums_is_bounded),
 		cmocka_unit_test(lengths_are_shifted),
 		cmocka_unit_test(right_octets_arrive),
+		cmocka_unit_test(reads_of_any_size_keep_crcs),
 		cmocka_unit_test(messages_go_on),
 		cmocka_unit_test(empty_segments_take_no_sums),
 		cmocka_unit_test(streams_go_on),
