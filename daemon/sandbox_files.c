@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "daemon/load.h"
 #include "daemon/sandbox_calls.h"
 
 /* Number of access rights in each Landlock version. Each right is the next bit. */
@@ -112,7 +113,7 @@ static bool is_systems(const char *dir)
 /* Allow the folder of @path; if that is a folder of the system, @path alone. */
 static void allow_around(struct rules *r, const char *path)
 {
-	char dir[PATH_MAX];
+	char dir[PATH_MAX], shown[PATH_MAX];
 
 	if (!*path)
 		return;
@@ -125,7 +126,7 @@ static void allow_around(struct rules *r, const char *path)
 	log_warn("sandbox.file",
 		 "file=\"%s\" why=\"a reload can read it only if it was overwritten in place, not "
 		 "if another file was put there: keep it in a folder of its own\"",
-		 path);
+		 load_show(path, shown, sizeof(shown)));
 }
 
 /* Also allow the folder that a link leads to: tools for certificates keep all versions in one

@@ -65,6 +65,15 @@ const char *session_names(const struct session *s, char *text)
 	return text;
 }
 
+void session_log_habit(const struct session *s, const char *what)
+{
+	char server[FABRIC_ADDR_TEXT];
+
+	session_server_text(s, server);
+	log_peer(LOG_LEVEL_INFO, "upstream.habit", s->route->route->name,
+		 "route=%s server=%s what=\"%s\"", s->route->route->name, server, what);
+}
+
 void session_log_report(struct session *s, const struct leg *leg, const struct leg_out *out)
 {
 	struct session_reports *r = &s->reports;
@@ -75,7 +84,7 @@ void session_log_report(struct session *s, const struct leg *leg, const struct l
 		return;
 	}
 	log_peer(LOG_LEVEL_INFO, "rpc.error", log_peer_of(s, leg),
-		 "session=%llu leg=%s xid=%08x cause=%s a=%u b=%u untold=%llu",
+		 "session=%llu leg=%s xid=%08x cause=%s a=%u b=%u suppressed=%llu",
 		 (unsigned long long)s->id, leg == &s->client ? "client" : "server", out->xid,
 		 rpc_error_name(out->error.code), out->error.a, out->error.b,
 		 (unsigned long long)r->suppressed);
@@ -87,7 +96,7 @@ void session_log_report(struct session *s, const struct leg *leg, const struct l
 void session_log_suppressed(const struct session *s)
 {
 	if (s->reports.suppressed)
-		log_peer(LOG_LEVEL_INFO, "rpc.errors", s->host, "session=%llu untold=%llu",
+		log_peer(LOG_LEVEL_INFO, "rpc.errors", s->host, "session=%llu suppressed=%llu",
 			 (unsigned long long)s->id, (unsigned long long)s->reports.suppressed);
 }
 

@@ -18,6 +18,9 @@ void session_log_auth(const struct session *s, struct leg *leg);
 enum { SESSION_NAMES_BYTES = 2 * (HOSTAUTH_NAME_BYTES + 16) };
 const char *session_names(const struct session *s, char *text);
 
+/** session_log_habit - the server of @s showed a habit, @what. */
+void session_log_habit(const struct session *s, const char *what);
+
 /** session_log_report - the peer of @leg reported an error: log a line, unless there were many. */
 void session_log_report(struct session *s, const struct leg *leg, const struct leg_out *out);
 

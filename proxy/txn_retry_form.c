@@ -39,9 +39,9 @@
  *         shared, while there are enough for all (leg_should_copy_out()).
  * Pinned: tests/session/test_continue.c:calls_that_may_be_refused_leave_receives
  */
-#include "base/log.h"
 #include "proxy/txn_retry_form.h"
 #include "proxy/internal.h"
+#include "proxy/session_log.h"
 
 /* Octets of the payload stream, as it was sent. */
 static size_t stream_of(const struct txn *t)
@@ -170,9 +170,7 @@ static void ask_no_more(struct txn *t)
 	struct route_state *rs = t->s->route;
 	nsec_t memory = rs->route->version_memory;
 
-	log_peer(LOG_LEVEL_INFO, "upstream.habit", rs->route->name,
-		 "route=%s what=\"no way for data that a reply was to bring along\"",
-		 rs->route->name);
+	session_log_habit(t->s, "no way for data that a reply was to bring along");
 	if (memory < DEBT_TIMEOUT)
 		memory = DEBT_TIMEOUT;
 	if (t->reverse)

@@ -15,12 +15,14 @@
  *         later calls to that server avoid it.
  * Pinned: tests/session/test_written.c, test_server_habits.c; decisions 89, 90, 91, 95.
  */
-#include "base/log.h"
+#include <stdio.h>
+
 #include "proxy/txn_server_quirks.h"
 #include "proxy/internal.h"
 #include "proxy/plan/nfs.h"
 #include "proxy/session_address.h"
 #include "proxy/session_end.h"
+#include "proxy/session_log.h"
 
 enum {
 	/* Octets added for strings (names and paths) for which NFS has no limit. */
@@ -91,11 +93,12 @@ static void learn_large_reply(const struct txn *t)
  */
 bool txn_outgrew(struct txn *t)
 {
+	char what[64];
+
 	if (!t->to_filer || !t->expected || txn_slack(t))
 		return false;
-	log_peer(LOG_LEVEL_INFO, "upstream.habit", t->s->route->route->name,
-		 "route=%s what=\"a reply longer than the %u octets expected\"",
-		 t->s->route->route->name, t->expected);
+	snprintf(what, sizeof(what), "a reply longer than the %u octets expected", t->expected);
+	session_log_habit(t->s, what);
 	learn_large_reply(t);
 	return true;
 }
@@ -135,9 +138,7 @@ static void learn_no_mixed_chunks(const struct txn *t)
 {
 	const struct route_state *rs = t->s->route;
 
-	log_peer(LOG_LEVEL_INFO, "upstream.habit", rs->route->name,
-		 "route=%s what=\"no Write list where a Reply chunk was offered, too\"",
-		 rs->route->name);
+	session_log_habit(t->s, "no Write list where a Reply chunk was offered, too");
 	session_remember_habit(t->s, SERVERS_NO_MIXED_CHUNKS, rs->route->version_memory);
 }
 

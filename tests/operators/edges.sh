@@ -6,12 +6,9 @@ set -u
 BIN=$1
 CASE=$2
 HERE=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=tests/loopback.sh
-. "$HERE/../loopback.sh"
+# shellcheck source=tests/operators/gateway.sh
+. "$HERE/gateway.sh"
 KEYS=$HERE/../hostauth/keys
-CONF=$DIR/gw.conf
-LOG=$DIR/gateway.err
-CTL=$DIR/control
 
 # configure CREDITS: a route with host authentication and one without, which has these credits
 configure() {
@@ -33,16 +30,6 @@ put() { # CERTIFICATE KEY
     install -m 644 "$KEYS/$1.pem" "$DIR/gw.pem"
     install -m 600 "$KEYS/$2.pem" "$DIR/gw.key"
     install -m 644 "$KEYS/ca.pem" "$DIR/ca.pem"
-}
-gateway() {
-    start gateway "$BIN/rpcrdma-gw" -c "$CONF"
-    PID=$pid
-    wait_for 20 grep -q event=ready "$LOG" || fail "it does not start"
-}
-stop() {
-    kill "$PID"
-    wait "$PID" || fail "exit code $?"
-    grep -q 'event=end code=0 heap_live=0' "$LOG" || fail "something is left"
 }
 gwctl() { expect_exit "$1" "$BIN/rpcrdma-gwctl" -s "$CTL" "${@:2}"; }
 is_proved() { # by a client that has a certificate

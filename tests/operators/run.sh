@@ -5,11 +5,8 @@ set -u
 BIN=$1
 CASE=$2
 HERE=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=tests/loopback.sh
-. "$HERE/../loopback.sh"
-CONF=$DIR/gw.conf
-LOG=$DIR/gateway.err
-CTL=$DIR/control
+# shellcheck source=tests/operators/gateway.sh
+. "$HERE/gateway.sh"
 PORT=9749
 URL=http://$HOST:$PORT/metrics
 
@@ -28,18 +25,6 @@ routes = ( { name = "one";
   upstream = { address = "$HOST"; port = 20050; };
 } );
 END
-}
-
-gateway() {
-    start gateway "$BIN/rpcrdma-gw" -c "$CONF"
-    PID=$pid
-    wait_for 20 grep -q event=ready "$LOG" || fail "it does not start"
-}
-
-stop() {
-    kill "$PID"
-    wait "$PID" || fail "exit code $?"
-    grep -q 'event=end code=0 heap_live=0' "$LOG" || fail "something is left"
 }
 
 client() { python3 "$HERE/client.py" "$@" >"$DIR/out" 2>"$DIR/out.err" || fail "client.py $1"; }
