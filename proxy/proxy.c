@@ -347,8 +347,14 @@ static void resume_waiters(struct proxy *p)
 			proxy_resume(m, each[i]);
 }
 
-/* Close sessions that may leave, a few at a time. A session with calls in flight is closed after
- * the last of them. Return: whether sessions are left to look at. */
+/*
+ * State:  the gateway shuts down, and sessions have calls in flight or are in set-up.
+ * Danger: calls in flight are lost; or a session that never becomes idle keeps the process alive.
+ * Rule:   proxy_drain() has it. In a turn TURN_ENDS sessions are looked at.
+ * Pinned: tests/session/test_drain.c:the_deadline_holds
+ *
+ * Return: whether sessions are left to look at.
+ */
 static bool drain_some(struct proxy *p)
 {
 	for (unsigned i = 0; i < TURN_ENDS && p->drain_next != &p->sessions; i++) {

@@ -102,6 +102,14 @@ void session_close_for(struct session *s, const struct leg *cause, int status, c
 		session_die(s);
 }
 
+/*
+ * State:  an operator drains @s, its route was removed, or its client was assigned another server.
+ * Danger: a call in flight is lost; or a call that never ends keeps @s for ever.
+ * Rule:   @s begins no more calls. It ends as soon as no call is in flight, and at @deadline in any
+ *         case.
+ * Pinned: tests/session/test_snapshot.c:draining_does_not_wait_for_ever,
+ *         tests/session/test_upstreams.c:a_client_moves_with_all_it_has
+ */
 void session_leave(struct session *s, nsec_t deadline)
 {
 	timer_arm(&s->proxy->timers, &s->leave, deadline);

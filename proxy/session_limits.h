@@ -8,18 +8,24 @@
 /**
  * session_limits - limits of sessions of the whole process, shared by all workers
  *
- * The limits are the number of sessions, the number of sessions of each client host, and the rate
- * at which a host begins sessions. A host may begin as many sessions at once as it may have, and
- * after that .setups_per_second. Any thread may call session_limits_enter() and
- * session_limits_leave(). Both hold a lock for a few look-ups, when a session begins and when it
- * ends; no RPC takes the lock. Nothing is allocated after session_limits_new().
+ * State:  each session holds memory and a place, and its set-up takes processor time.
+ * Danger: one host opens sessions without end, and no other host gets a place or is served.
+ * Rule:   the number of sessions, the number of sessions of each client host, and the rate at which
+ *         a host begins sessions are limited. A host may begin as many sessions at once as it may
+ *         have, and after that .setups_per_second. A client beyond a limit is refused.
+ * Pinned: tests/proxy/test_session_limits.c:limits_are_of_all_and_of_each,
+ *         tests/session/test_newcomers.c:so_many_set_ups_a_second
+ *
+ * Any thread may call session_limits_enter() and session_limits_leave(). Both hold a lock for a few
+ * look-ups, when a session begins and when it ends; no RPC takes the lock. Nothing is allocated
+ * after session_limits_new().
  */
 struct session_limits_config {
 	uint32_t max_sessions;	    /* at least 1 */
 	uint32_t max_per_client;    /* sessions of one host; 0: .max_sessions */
 	uint32_t setups_per_second; /* set-ups of one host, a second; 0: no limit */
-	uint64_t seed;
-	unsigned workers; /* workers that publish their load here; 0: none */
+	uint64_t seed;		    /* for the hash of hosts */
+	unsigned workers;	    /* workers that publish their load here; 0: none */
 };
 
 struct session_limits;

@@ -221,6 +221,15 @@ static nsec_t leg_setup_deadline(const struct leg *leg)
 	return is_silent ? leg->setup_end - leg_setup_time(leg) / 2 : leg->setup_end;
 }
 
+/*
+ * State:  a leg in set-up holds memory and a place, and its peer is slow or silent.
+ * Danger: a peer that never completes its set-up holds them for ever, and the peer of the session's
+ *         other leg waits as long.
+ * Rule:   a leg that is not open at its deadline is closed. If the wait was for this end (a place
+ *         for host authentication, a computation, a Receive), the status is ERR_AGAIN, so that the
+ *         server is not taken for down.
+ * Pinned: tests/session/test_versions.c:a_client_that_says_nothing_is_closed
+ */
 void leg_tick(struct leg *leg, nsec_t now)
 {
 	if (now < leg->deadline)

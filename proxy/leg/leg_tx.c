@@ -161,6 +161,13 @@ void leg_credits_final(struct leg *leg)
 	leg->t->ops->no_more(leg->t);
 }
 
+/*
+ * State:  the peer causes error reports and leaves no credits for them.
+ * Danger: queued reports take memory without limit, or the peer never learns of an error.
+ * Rule:   the transport keeps a limited number of reports. If there is no room for a report even
+ *         after leg_pump(), the leg ends (draft-07 7.4).
+ * Pinned: tests/v2/test_v2_conn.c:reports_wait_for_credit
+ */
 void leg_report(struct leg *leg, uint32_t xid, enum rpc_dir dir, const struct rpc_error *e)
 {
 	if (leg->state != LEG_OPEN || leg->closing)
