@@ -43,8 +43,8 @@ const char *proxy_refusal_name(enum proxy_refusal refusal);
  * All count since start, except .sessions and .speaking, which are states and can fall.
  */
 struct proxy_counters {
-	uint64_t sessions; /* sessions alive */
-	uint64_t speaking[PROXY_SIDES][LEG_VERSIONS];
+	uint64_t sessions;			      /* sessions alive */
+	uint64_t speaking[PROXY_SIDES][LEG_VERSIONS]; /* peers of sessions alive, by version */
 	/* Counted at the listener where clients arrive; routes that share a listener count at the
 	 * route that owns it. */
 	uint64_t sessions_opened, sessions_closed, sessions_refused;
@@ -59,8 +59,8 @@ struct proxy_counters {
 	 * no credits for it. */
 	uint64_t formed_again;
 	uint64_t placed; /* calls whose data travelled in their Send to the responder */
-	/* Calls that asked the responder to return data in the Send of the reply, or left the
-	 * choice to it. */
+	/* Calls that asked the responder to return data in the Send of the reply, or let the
+	 * responder choose. */
 	uint64_t asked;
 	uint64_t replies_placed; /* replies whose data travelled in their Send to the requester */
 	uint64_t let_go;	 /* calls abandoned without an answer (reply_timeout) */

@@ -103,8 +103,9 @@ struct proxy_config {
 	/* Session limits, shared by all relays of the process, borrowed; NULL: the limit is
 	 * .max_sessions of this relay alone. */
 	struct session_limits *session_limits;
-	/* Limit of connections from which no message has come. At the limit the oldest one of the
-	 * host with most of them is closed. 0: .max_sessions. */
+	/* Limit of silent sessions: their client has sent no message yet, or has to prove a name
+	 * and has not. For one more, the oldest of the host with most of them is closed. 0:
+	 * .max_sessions. */
 	uint32_t max_setups;
 	uint32_t max_payload; /* largest chunk or message body, octets */
 	/* Longest message that is continued if it could travel in another form; octets. */

@@ -15,8 +15,8 @@
  * A client follows its own sessions. If one of them is open at a server, the next one goes there,
  * even if the server failed others, because it need not fail this client. The client moves to
  * another server, with all its sessions, only if probes report its server down or this very
- * connection to the server fails without an answer. If an operator drains the client, and it would
- * choose another server by now, it follows none of its sessions.
+ * connection to the server fails without an answer. If an operator drains the client, and the
+ * client would choose another server by now, its next sessions do not follow the open ones.
  */
 #include "proxy/servers_internal.h"
 #include "proxy/servers_names.h"

@@ -145,7 +145,7 @@ struct session_queue {
 	/* Calls that wait for a transaction block, in order: txn_alloc.c. */
 	struct list deferred;
 	struct quota_member block_quota; /* waits for a block for the first of .deferred */
-	struct txn_cached *cached;	 /* cached transaction blocks, counted in .block_quota */
+	struct txn_cached *cached;	 /* cached transaction blocks, charged to .block_quota */
 	struct list cached_link; /* in proxy.caching_queues; self-linked if .cached is empty */
 	unsigned ncached;
 	struct list waiting;	   /* txns not admitted yet, in order */

@@ -63,7 +63,8 @@ void session_remember_v1(struct session *s)
 }
 
 /*
- * State:  a server closed the connection on version 2 and then spoke version 1; that is remembered.
+ * State:  a server closed the connection on version 2 and then spoke version 1. The gateway
+ *         remembers that the server speaks version 1 alone.
  * Danger: the server may have been restarting, and may speak version 2 again. Sessions would stay
  *         with version 1.
  * Rule:   the verdict holds while the server answers in version 1. If it refuses version 1 as well,

@@ -7,9 +7,9 @@
  * transaction takes for it. What the responder writes is written to the same place of the
  * requester's chunk at once, piece by piece, and the window is used again and again.
  *
- * 	CALL, WAIT:  PLACED --> .pieces --Writes--> completed --> back to the window
- * 	FENCE:       the reply is here: the pieces that came before it are posted to the last one,
- * 	PUSH:        then the other chunks; the reply behind all of it
+ *   CALL, WAIT:  PLACED --> .pieces --Writes--> completed --> back to the window
+ *   FENCE:       the reply is here: the pieces that are left, all from before it, are posted
+ *   PUSH:        then the other chunks; the reply behind all of it
  *
  * State:  the requester takes no Writes, so the window is full, and all further input of the
  *         responder's connection waits.

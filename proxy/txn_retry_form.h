@@ -25,8 +25,8 @@ bool txn_avoid(struct txn *t, enum rpc_error_code code) WARN_UNUSED;
  * txn_had_no_way - whether @e says that the reply had no way, because of directions that the
  * gateway chose
  *
- * The call was carried out then. The route's calls carry no directions for a while, and the RPC has
- * to be sent again.
+ * The responder has carried out the call then. Calls to that server (for servers' calls: all of the
+ * route) carry no directions for a while, and the requester has to send the RPC again.
  */
 bool txn_had_no_way(struct txn *t, const struct rpc_error *e) WARN_UNUSED;
 
@@ -34,8 +34,9 @@ bool txn_had_no_way(struct txn *t, const struct rpc_error *e) WARN_UNUSED;
  * txn_was_unheeded - whether the requester cannot take the reply to @t, because the responder
  * ignored the gateway's directions
  *
- * Data that were to come in the Send or by Write are in the payload stream then. The route's calls
- * carry no directions for a while, and the RPC has to be sent again.
+ * Data that were to come in the Send or by Write are in the payload stream then. Calls to that
+ * server (for servers' calls: all of the route) carry no directions for a while, and the requester
+ * has to send the RPC again.
  */
 bool txn_was_unheeded(struct txn *t) WARN_UNUSED;
 

@@ -403,8 +403,8 @@ static inline bool leg_reply_is_in_progress(const struct leg *leg, uint32_t xid)
  *         over @leg, has data to be fetched by RDMA Read.
  * Danger: the Read responses lie behind the message that waits for a Receive. The call would take
  *         memory that others need to finish, and could not finish itself.
- * Rule:   the call does not begin while the leg is in that state. The fabric knows it
- *         (.reads_blocked of the connection), and gives the connection a read turn.
+ * Rule:   the call does not begin while the leg is in that state. The leg sets .reads_blocked of
+ *         its connection, so the fabric gives the connection a read turn.
  * Pinned: tests/iwarp/test_iwarp_recv_sched.c
  */
 bool leg_reads_are_blocked(struct leg *leg, const struct rpc_msg *call);
@@ -543,8 +543,8 @@ void leg_unanswered(struct leg *leg);
  * Danger: if a server's call waited for memory as well, calls of both directions could wait for
  *         each other.
  * Rule:   a server's calls, and calls that are copied out of their shared Receives, take memory of
- *         a part for which no call waits (BUF_COPIED_CALL). If little of that part is left, there
- *         is none.
+ *         a part for which no call waits (BUF_COPIED_CALL). If little of that part is left, these
+ *         calls get no memory.
  * Pinned: tests/session/test_pressure.c:both_directions_complete
  *
  * Return: NULL if little is left. Give it back with leg_put().

@@ -73,8 +73,8 @@ bool leg_proves(const struct leg *leg);
  * its peer has sent no message. */
 bool leg_is_silent(const struct leg *leg);
 
-/** leg_is_worked_on - the next step of the handshake is computed, or queued, in another thread
- * here: that time is not the peer's. */
+/** leg_is_worked_on - the next step of the handshake is computed, or queued, in another thread of
+ * this process. This time does not count against the peer. */
 bool leg_is_worked_on(const struct leg *leg);
 
 /** leg_admit - end the wait of leg_awaits_handshake_slot(). */

@@ -4,8 +4,8 @@
 
 #include "proxy/leg/internal.h"
 
-/** leg_reasm_begin - a continued message of @total octets begins, or a group of that many is
- * complete: it has no memory yet. */
+/** leg_reasm_begin - a continued message of @total octets begins, or a group of @total octets is
+ * complete. Takes no memory yet. */
 void leg_reasm_begin(struct leg *leg, uint32_t total, enum rpc_dir dir);
 
 /** leg_reasm_begin_reverse - as leg_reasm_begin(), for a server's call: it gets its memory now or

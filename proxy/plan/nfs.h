@@ -95,8 +95,8 @@ enum nfs4_op {
 	OP_REMOVEXATTR = 75,
 };
 
-/* Operations of a COMPOUND that are examined. No client sends so many; what follows them is not
- * read. */
+/* The most operations of a COMPOUND that are examined, more than any client sends. Operations
+ * behind these are not read. */
 enum { NFS4_OPERATIONS = 64 };
 
 #endif

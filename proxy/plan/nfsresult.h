@@ -51,7 +51,7 @@ struct nfs_chunk {
  * @changed: set to whether octets of @reply were changed
  *
  * A COMPOUND is followed as far as the results of its operations have known lengths, and for
- * NFS4_OPERATIONS at most. What lies behind is believed.
+ * NFS4_OPERATIONS at most. Results behind that point are not checked.
  *
  * Return: 0; 1 if data of a READ with a large enough Write chunk are in the payload stream; or
  * ERR_XDR: data were lost on the way, or are not those placed.

@@ -18,7 +18,7 @@ enum plan_form {
 	PLAN_INLINE,	 /* one Send */
 	PLAN_CONTINUED,	 /* version 2: several Sends */
 	PLAN_BODY_CHUNK, /* a call to be pulled, or a reply pushed into the Reply chunk */
-	PLAN_REFUSED,	 /* cannot travel: .error says what would have sufficed */
+	PLAN_REFUSED,	 /* the message cannot travel: .error is the report for the requester */
 };
 
 enum {
@@ -81,8 +81,8 @@ struct plan_shape {
 
 /** struct plan_in - a message that is to travel. */
 struct plan_in {
-	/* The message as the requester sent it, with its chunks. For a call, plan_reply_max()
-	 * looks at the first view of its body; without one nothing is known of the reply. */
+	/* The message as the requester sent it, with its chunks. Of a call's body plan_reply_max()
+	 * reads only the first view; without a body nothing is known of the reply. */
 	const struct rpc_msg *call;
 	/* For a call: its RPC header, from rpchdr_peek(); NULL when unknown. */
 	const struct rpchdr *hdr;
@@ -109,8 +109,8 @@ void plan_shape(struct plan_in *in);
  *
  * A version 1 responder uses any Reply chunk that it is offered. So the gateway offers one only if
  * the reply may need it:
- * - If the requester offered none: a chunk as long as the longest reply that the requester takes and
- *   the procedure can return (plan_reply_max()), if the responder cannot send that inline. If
+ * - If the requester offered none: a chunk as long as the longest reply that the requester takes
+ *   and the procedure can return (plan_reply_max()), if the responder cannot send that inline. If
  *   nothing bounds the reply, the chunk has at most 1 MiB, with REPLY_TELLTALE, in NFS and its side
  *   protocols.
  * - If a version 1 requester offered one: a chunk of the same length, but none beside Write chunks
