@@ -170,8 +170,8 @@ static int add_writes(struct txn *t)
 	struct rpc_msg *m = &t->out;
 	unsigned last = t->in.nwrites;
 
-	/* Linux refuses Write chunks without segments. Trailing ones mean nothing, so they are
-	 * left out. */
+	/* Linux refuses Write chunks without segments. Empty Write chunks at the end mean nothing,
+	 * so they are left out. */
 	while (last > 0 && t->in.writes[last - 1].length == 0)
 		last--;
 	for (unsigned i = 0; i < last; i++) {
@@ -583,15 +583,15 @@ static bool is_handle_of(const struct txn *t, uint32_t handle)
 	return false;
 }
 
-/* Octets of @r that the responder was offered: none if the chunk was not shown to it, even if
+/* Octets of @r that the responder was offered: none if the call did not have the chunk, even if
  * memory is reserved. */
 static uint32_t region_offered(const struct txn_region *r)
 {
 	return r->handle ? r->cap : 0;
 }
 
-/* Take what the responder returned for one Write chunk. A result in the reply's Send is no longer
- * than was asked for, either. */
+/* Take what the responder returned for one Write chunk. A result in the reply's Send must not be
+ * longer than the memory reserved for it. */
 static int take_result(struct txn *t, const struct rpc_msg *reply, unsigned i)
 {
 	const struct rpc_chunk *c = &reply->writes[i];

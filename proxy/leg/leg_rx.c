@@ -113,7 +113,7 @@ void leg_unanswered(struct leg *leg)
 	leg->t->ops->unanswered(leg->t);
 }
 
-/* Draft-07 6.5, RFC 8797 section 4.1: only a Reply invalidates, and but one handle. */
+/* Draft-07 6.5, RFC 8797 section 4.1: only a Reply invalidates handles, and at most one. */
 static bool note_invalidated(struct leg *leg, const struct leg_rbuf *rb, const struct rpc_rx *rx)
 {
 	if (rx->kind == RPC_RX_MSG ? !rx->continued : rx->kind == RPC_RX_PART && rx->first)
@@ -311,9 +311,8 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 		leg_post_recv(leg, rb);
 }
 
-/* Check what the size and number of a leg's own Receives would enforce: a peer with shared
- * Receives must not send more, or longer messages, than it may. Return: whether @rb is to be
- * processed. */
+/* Check the number and the length of the peer's messages. A leg's own Receives limit both, but
+ * shared Receives do not. Return: whether @rb is to be processed. */
 static bool took_shared(struct leg *leg, const struct fabric_event *ev, struct leg_rbuf *rb)
 {
 	const char *breach = NULL;

@@ -24,8 +24,8 @@
  * responder's inline threshold. If it was offered one, it uses the chunk even for a reply of 100
  * octets. So the plan compares two lengths: the longest reply that the requester can take without a
  * chunk of its own (struct reply, .takes), and the longest that the procedure can return
- * (plan_reply_max()). The gateway offers a Reply chunk only if both exceed the responder's
- * threshold.
+ * (plan_reply_max()). A reply that is within the responder's threshold by either length needs no
+ * Reply chunk.
  */
 
 enum {
