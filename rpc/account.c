@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rpc/account.h"
 
-static uint32_t min_u32(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
+#include "base/min.h"
 
 uint32_t rpc_account_requests(const struct rpc_params *own)
 {

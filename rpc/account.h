@@ -24,6 +24,21 @@ struct rpc_account {
 
 enum { RPC_MAX_CREDITS = 16384 }; /* a larger grant counts as this many */
 
+/** rpc_takes_reverse_calls - whether this end accepts calls in reverse direction. */
+static inline bool rpc_takes_reverse_calls(const struct rpc_params *own)
+{
+	return own->reverse != RPC_REV_NONE && own->rev_credits > 0;
+}
+
+/** rpc_is_reverse - whether a message of @dir that this end sends, or receives, travels in reverse
+ * direction: calls of the acceptor, and replies to them. */
+static inline bool rpc_is_reverse(const struct rpc_params *own, enum rpc_dir dir, bool sent_by_us)
+{
+	bool by_initiator = (own->role == RPC_INITIATOR) == sent_by_us;
+
+	return by_initiator == (dir == RPC_REPLY);
+}
+
 /** rpc_account_requests - rdma_credit of a call: most calls of ours that are wanted in flight. */
 uint32_t rpc_account_requests(const struct rpc_params *own);
 

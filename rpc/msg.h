@@ -115,6 +115,11 @@ static inline void rpc_msg_reset(struct rpc_msg *m, uint32_t xid, enum rpc_dir d
 	m->inv_handle = m->gathered = m->reserved = 0;
 }
 
+static inline bool rpc_msg_has_chunks(const struct rpc_msg *m)
+{
+	return m->has_body_chunk || m->nreads || m->nwrites || m->has_reply;
+}
+
 /** rpc_msg_placed - the data of @c, if they came in the same Send as @m; borrowed, valid as long as
  * the views of @m. NULL: they did not come so. @c is a Read chunk of the Call @m or a Write chunk
  * of the Reply @m. */

@@ -35,6 +35,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "base/min.h"
 #include "v1/traits.h"
 
 static struct v1_conn *conn_of(struct rpc_transport *t)
@@ -45,29 +46,6 @@ static struct v1_conn *conn_of(struct rpc_transport *t)
 static const struct v1_conn *const_conn_of(const struct rpc_transport *t)
 {
 	return container_of(t, const struct v1_conn, t);
-}
-
-static uint32_t min_u32(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-static bool takes_reverse_calls(const struct rpc_params *own)
-{
-	return own->reverse != RPC_REV_NONE && own->rev_credits > 0;
-}
-
-/* Reverse messages have RDMA_MSG and no chunks: rfc5666bis-01 sections 8.3.4, 8.3.5. */
-static bool v1_is_reverse(const struct v1_conn *c, enum rpc_dir dir, bool sent_by_us)
-{
-	bool by_initiator = (c->t.own.role == RPC_INITIATOR) == sent_by_us;
-
-	return by_initiator == (dir == RPC_REPLY);
-}
-
-static bool has_chunks(const struct rpc_msg *m)
-{
-	return m->has_body_chunk || m->nreads || m->nwrites || m->has_reply;
 }
 
 /* --- error reports --- */
@@ -198,12 +176,13 @@ static int v1_recv_error(struct v1_conn *c, const struct v1_header *h, struct rp
 	return h->low > h->high || (h->low <= V1_VERSION && h->high >= V1_VERSION) ? 0 : ERR_VERS;
 }
 
+/* Reverse messages have RDMA_MSG and no chunks: rfc5666bis-01 sections 8.3.4, 8.3.5. */
 static int recv_call(struct v1_conn *c, const struct v1_header *h, struct rpc_rx *rx)
 {
 	struct v1_header report = chunk_report(h->xid);
 
-	if (v1_is_reverse(c, RPC_CALL, false) &&
-	    (has_chunks(c->t.own.msg) || !takes_reverse_calls(&c->t.own)))
+	if (rpc_is_reverse(&c->t.own, RPC_CALL, false) &&
+	    (rpc_msg_has_chunks(c->t.own.msg) || !rpc_takes_reverse_calls(&c->t.own)))
 		return v1_refuse(c, &report, true, rx);
 	rx->kind = RPC_RX_MSG;
 	rx->msg = c->t.own.msg;
@@ -215,7 +194,7 @@ static int recv_reply(struct v1_conn *c, const struct v1_header *h, struct rpc_r
 	struct v1_header report = chunk_report(h->xid);
 
 	/* An RDMA_NOMSG that is not a long call cannot be a reverse reply: it is a broken call. */
-	if (v1_is_reverse(c, RPC_REPLY, false) && has_chunks(c->t.own.msg))
+	if (rpc_is_reverse(&c->t.own, RPC_REPLY, false) && rpc_msg_has_chunks(c->t.own.msg))
 		return v1_refuse(c, &report, h->proc == V1_NOMSG, rx);
 	if (!rpc_account_answer(&c->calls, &c->t, h->xid))
 		return 0;
@@ -306,7 +285,7 @@ static int conn_encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr,
 
 	if (!conn_may_send(t, tx))
 		return ERR_AGAIN;
-	if (v1_is_reverse(c, m->dir, true) && has_chunks(m))
+	if (rpc_is_reverse(&c->t.own, m->dir, true) && rpc_msg_has_chunks(m))
 		return ERR_TOOBIG;
 	if (v1_header_len(m) + body > t->peer.send_bytes)
 		return ERR_TOOBIG;

@@ -49,6 +49,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "base/min.h"
 #include "rtrext/call.h"
 #include "v2early/answer.h"
 #include "v2early/option.h"
@@ -63,30 +64,6 @@ static struct early_conn *conn_of(struct rpc_transport *t)
 static const struct early_conn *const_conn_of(const struct rpc_transport *t)
 {
 	return container_of(t, const struct early_conn, t);
-}
-
-static uint32_t min_u32(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-static bool takes_reverse_calls(const struct rpc_params *own)
-{
-	return own->reverse != RPC_REV_NONE && own->rev_credits > 0;
-}
-
-/* Reverse messages are RDMA2_MSG without chunks (section 4.2.2 wants version 1's rules for them;
- * rfc5666bis-01 sections 8.3.4, 8.3.5). */
-static bool is_reverse(const struct early_conn *c, enum rpc_dir dir, bool sent_by_us)
-{
-	bool by_initiator = (c->t.own.role == RPC_INITIATOR) == sent_by_us;
-
-	return by_initiator == (dir == RPC_REPLY);
-}
-
-static bool has_chunks(const struct rpc_msg *m)
-{
-	return m->has_body_chunk || m->nreads || m->nwrites || m->has_reply;
 }
 
 /* --- error reports --- */
@@ -196,12 +173,14 @@ static int recv_error(struct early_conn *c, const struct early_header *h, struct
 	return is_refusal(c, h) ? ERR_VERS : 0;
 }
 
+/* Reverse messages are RDMA2_MSG without chunks (section 4.2.2 wants version 1's rules for them;
+ * rfc5666bis-01 sections 8.3.4, 8.3.5). */
 static int recv_call(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
 {
 	struct early_report report = early_report(h->xid, EARLY_ERR_BAD_HEADER);
 
-	if (is_reverse(c, RPC_CALL, false) &&
-	    (has_chunks(c->t.own.msg) || !takes_reverse_calls(&c->t.own)))
+	if (rpc_is_reverse(&c->t.own, RPC_CALL, false) &&
+	    (rpc_msg_has_chunks(c->t.own.msg) || !rpc_takes_reverse_calls(&c->t.own)))
 		return refuse(c, &report, true, rx);
 	rx->kind = RPC_RX_MSG;
 	rx->msg = c->t.own.msg;
@@ -213,7 +192,7 @@ static int recv_reply(struct early_conn *c, const struct early_header *h, struct
 	struct early_report report = early_report(h->xid, EARLY_ERR_BAD_HEADER);
 	struct early_option was;
 
-	if (is_reverse(c, RPC_REPLY, false) && has_chunks(c->t.own.msg))
+	if (rpc_is_reverse(&c->t.own, RPC_REPLY, false) && rpc_msg_has_chunks(c->t.own.msg))
 		return refuse(c, &report, false, rx);
 	if (!early_answered(c, h->xid, &was))
 		return 0;
@@ -313,7 +292,7 @@ static int conn_encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr,
 
 	if (!conn_may_send(t, tx))
 		return ERR_AGAIN;
-	if (is_reverse(c, m->dir, true) && (has_chunks(m) || m->nwishes))
+	if (rpc_is_reverse(&c->t.own, m->dir, true) && (rpc_msg_has_chunks(m) || m->nwishes))
 		return ERR_TOOBIG;
 	if (m->nplaced || m->nwishes)
 		return early_option_encode(c, tx, hdr, cap, hdr_len, body_len);

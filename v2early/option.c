@@ -5,11 +5,7 @@
 #include <string.h>
 
 #include "base/list.h"
-
-static uint32_t min_u32(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
+#include "base/min.h"
 
 void early_peer_structure(const struct rpc_transport *t, struct rtr_structure *s)
 {
