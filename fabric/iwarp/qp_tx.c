@@ -376,12 +376,12 @@ static uint32_t next_read(struct qp *qp)
  */
 static bool is_inside_run(const struct qp *qp)
 {
-	uint32_t run = qp_run(qp->tx.max_tagged), done;
+	uint32_t most = qp->tx.max_tagged, run = qp_run(most), done;
 
 	if (!qp->irq_count)
 		return false;
 	done = qp->irq[qp->irq_head].done;
-	return done && done / run == (done - qp->tx.max_tagged) / run;
+	return done && done / run == (done > most ? done - most : 0) / run;
 }
 
 /* Whether the response to the peer's oldest Read goes before @o, the head of the send queue or NULL. */
