@@ -92,7 +92,7 @@ struct proxy_config {
 	/* .nslots elements (proxy/routes.h), of which the first .nroutes are in use at start;
 	 * borrowed */
 	const struct proxy_route *routes;
-	unsigned nroutes;
+	unsigned nroutes; /* routes in use at start */
 	/* Slots for routes, including routes that a reload adds later; a value below .nroutes
 	 * counts as .nroutes. */
 	unsigned nslots;

@@ -253,8 +253,9 @@ struct server_figures {
 	/* .up: 1: the server is not known to be down, else 0; .sessions: sessions with the
 	 * server */
 	uint64_t up, sessions;
+	/* Connections of sessions that were set up; those that failed or were rejected. */
 	uint64_t connects, failures;
-	uint64_t probes, probe_failures;
+	uint64_t probes, probe_failures; /* all probes; unanswered ones */
 };
 
 struct server_view {
@@ -266,8 +267,8 @@ struct server_view {
 
 /** struct servers_figures - figures of all servers of a route together; nothing but uint64_t. */
 struct servers_figures {
-	uint64_t servers_up, servers_down;
-	uint64_t moves; /* clients that moved from one server to another */
+	uint64_t servers_up, servers_down; /* states, of servers in use now */
+	uint64_t moves;			   /* clients that moved from one server to another */
 	uint64_t lookups, lookup_failures;
 };
 

@@ -17,7 +17,7 @@ struct server {
 	uint8_t key[CHOICE_KEY];
 	/* Order in the configuration, and index of the first host that leads to this address. */
 	unsigned rank, host;
-	bool is_listed;
+	bool is_listed;	   /* a configured host leads to the address now */
 	bool is_tried;	   /* the server is down and one session tries it now */
 	unsigned users;	   /* number of sessions, clients and probes that use it */
 	unsigned failures; /* failed set-ups in a row */
@@ -32,12 +32,12 @@ struct server {
 /** struct servers_pin - the assignment of one client to a server, as long as the client has
  * sessions. */
 struct servers_pin {
-	uint8_t key[CHOICE_KEY];
-	struct servers_pin *next;
-	unsigned users;
-	unsigned open;	 /* sessions of .users that are open at .server, in this epoch */
-	uint32_t server; /* slot of the server; valid with .has_server */
-	uint32_t epoch;	 /* number of assignments so far */
+	uint8_t key[CHOICE_KEY];  /* of the client's address: servers_key() */
+	struct servers_pin *next; /* in a bucket of servers.pins */
+	unsigned users;		  /* sessions of the client */
+	unsigned open;		  /* sessions of .users that are open at .server, in this epoch */
+	uint32_t server;	  /* slot of the server; valid with .has_server */
+	uint32_t epoch;		  /* number of assignments so far */
 	bool has_server;
 };
 
@@ -45,7 +45,7 @@ enum { SERVERS_BUCKETS = 256 };
 
 struct servers {
 	pthread_mutex_t lock;
-	unsigned holders;
+	unsigned holders; /* servers_hold() */
 	struct servers_config cfg;
 	struct servers_changes *changes;
 	uint64_t seed; /* for the hash of .pins */

@@ -46,8 +46,8 @@ enum {
 /** struct session_reports - error reports of both peers: those logged, and those suppressed since
  * the last log line. */
 struct session_reports {
-	unsigned logged;
-	nsec_t last; /* when the last report was logged */
+	unsigned logged; /* reports with a line of their own */
+	nsec_t last;	 /* when the last report was logged */
 	uint64_t suppressed;
 };
 
@@ -87,7 +87,7 @@ struct debt {
 	uint64_t moved; /* octets that had moved so far */
 	/* Steps (messages or operations) that must be done until the budgets are full again. */
 	uint64_t due;
-	bool is_owed;
+	bool is_owed; /* the peer owed something at the last look; the fields above are valid */
 };
 
 /** struct session_flow - the Reads, or the Writes, of one leg. */
@@ -130,7 +130,7 @@ struct session_hop {
 	struct hop_times times;
 	/* When the properties of the peer were requested; 0: they were not, or they have come. */
 	nsec_t requested_at;
-	bool is_far;
+	bool is_far;	 /* as configured, or as measured so far */
 	bool is_settled; /* no measurement can change .is_far any more */
 };
 
@@ -222,7 +222,7 @@ struct session {
 	uint8_t *request;   /* the client's private data, kept until accept; owned, or NULL */
 	size_t request_len;
 	struct list txns;
-	unsigned ntxns;
+	unsigned ntxns; /* transactions in .txns */
 	struct session_queue forward, reverse;
 	struct session_ops ops[PROXY_SIDES];
 	/* Shared Receives that both legs have held since the last look; valid while

@@ -53,7 +53,7 @@ struct snapshot_leg {
 
 struct snapshot_session {
 	uint64_t id;
-	nsec_t age;
+	nsec_t age;	   /* since the client connected, ns */
 	const char *state; /* a word for the session's state; static storage */
 	uint32_t route;	   /* slot */
 	bool is_leaving;   /* the session begins no more calls, and ends after those in flight */
@@ -70,8 +70,8 @@ struct snapshot_call {
 	uint32_t xid;
 	bool is_reverse;
 	const char *step; /* static storage */
-	nsec_t age;
-	size_t bytes; /* octets of payload memory */
+	nsec_t age;	  /* since the call got its transaction block, ns */
+	size_t bytes;	  /* octets of payload memory */
 };
 
 /** struct snapshot_memory - the worker's arena, octets; .waits is a count. */
@@ -93,7 +93,7 @@ struct trace_ring;
 struct snapshot {
 	enum snapshot_kind kind;
 	struct snapshot_want want;
-	uint64_t after;
+	uint64_t after; /* SNAPSHOT_SESSIONS: number of the last session copied; 0 at first */
 	nsec_t timeout; /* SNAPSHOT_DRAIN: how long calls in flight may take, ns */
 	/* Owned by the worker from SNAPSHOT_TRACE until SNAPSHOT_UNTRACE is answered. */
 	struct trace_ring *ring;

@@ -55,7 +55,7 @@ enum trace_mark {
 
 /** struct trace_rpc - one finished RPC. */
 struct trace_rpc {
-	uint64_t session;
+	uint64_t session;	/* number of the session */
 	nsec_t at[TRACE_MARKS]; /* times of the relay's turns, ns; 0: not reached */
 	uint64_t call_bytes, reply_bytes;
 	enum trace_outcome outcome;
@@ -74,8 +74,8 @@ enum { TRACE_OCTETS = 96 << 10 };
 
 /** struct trace_message - a message sent or received; its octets follow, TRACE_OCTETS at most. */
 struct trace_message {
-	uint64_t session;
-	nsec_t at;
+	uint64_t session; /* number of the session */
+	nsec_t at;	  /* when the message was sent or received, ns */
 	struct fabric_addr peer, local;
 	enum proxy_side side; /* the leg's side */
 	uint32_t len;	      /* whole length of the message, octets */

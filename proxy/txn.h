@@ -60,7 +60,7 @@ struct txn_region {
 	uint32_t handle; /* handle of its exposure to the responder; 0: not exposed */
 	/* Octets that the responder wrote, from the start; known once it is fenced. */
 	uint32_t written;
-	bool owned;
+	bool owned; /* .addr is a block of this transaction */
 	/* CRCs of the octets; the region's own if .owned, else the Receive's. NULL: none. */
 	struct fabric_sums *sums;
 	uint32_t sums_at; /* where its first octet is in .sums */
@@ -173,7 +173,7 @@ struct txn {
 	/* txn_ops.c: how far its Reads or Writes are posted */
 	/* In the requester leg's queue for operation slots; self-linked when not. */
 	struct list op_link;
-	unsigned op_chunk, op_seg;
+	unsigned op_chunk, op_seg;    /* index of the next chunk to post, and of its next segment */
 	uint32_t op_offset, op_moved; /* octets posted of the chunk, and of its segment */
 	unsigned ops;		      /* Reads, Writes and withdrawals under way */
 

@@ -158,8 +158,8 @@ struct leg_out {
 	uint32_t handle, written; /* OP, WITHDRAWN: as the event has them */
 	const uint8_t *at;	  /* OP, PLACED: as the event has them, with the two fields below */
 	uint32_t offset, len;
-	int status;
-	const char *why;
+	int status;	 /* OP, CLOSED: 0 or enum err */
+	const char *why; /* CLOSED: a text for the log, borrowed from the leg; NULL: none */
 };
 
 /** struct leg_trace - the tracer that gets each message of a leg when it is posted or received;
@@ -238,7 +238,7 @@ struct leg {
 	/* Receives of a group (one message of the round-trip extension in several Sends) that
 	 * have come, in order */
 	struct list group;
-	uint8_t ngroup;
+	uint8_t ngroup; /* Receives in .group */
 	enum leg_group_state group_state;
 	/* The user's list of legs that copy groups, for leg_copy_group(); borrowed; set after
 	 * leg_init(). NULL: each leg copies its group at once, however long that takes. */
@@ -257,7 +257,7 @@ struct leg {
 	 * message. */
 	uint32_t reasm_len, reasm_cap, reasm_total;
 	enum buf_purpose reasm_purpose;
-	uint32_t reasm_xid;
+	uint32_t reasm_xid; /* of the message in .reasm */
 	/* Continued messages begun, plus the times that one resumed after a stall. */
 	uint32_t reasm_count;
 	uint64_t reasm_bytes; /* octets received of continued messages and groups, in all */
@@ -265,13 +265,13 @@ struct leg {
 	uint32_t invalidated;
 	/* A second call of ours that the same message failed: its ERROR is due. */
 	uint32_t also_xid;
-	bool also_failed;
+	bool also_failed; /* .also_xid is valid */
 
 	/* Buffers for the header octets of Sends; arena blocks. */
 	struct leg_slot *slots, *free_slots;
 	/* Slots without a buffer, which borrow one for a Send. */
 	struct leg_slot *bare_slots;
-	uint32_t nslots;
+	uint32_t nslots;	    /* all slots */
 	uint32_t sending;	    /* Sends outstanding */
 	struct list replies, calls; /* leg_tx that wait for credits or slots */
 	/* A continued message being sent: no other message may come between its parts. */

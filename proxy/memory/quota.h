@@ -43,7 +43,7 @@ struct quota_account {
 	unsigned holders; /* number of members that hold memory */
 	/* Octets given back since .since, and in the QUOTA_TURNOVER before. */
 	size_t gave, gave_then;
-	nsec_t since;
+	nsec_t since; /* less than QUOTA_TURNOVER before the last look */
 };
 
 /** struct quota_group - the members of one route. */
