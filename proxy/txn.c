@@ -39,14 +39,37 @@ static struct txn **txn_bucket(struct session *s, uint32_t xid)
 	return &s->buckets[(xid ^ xid >> 16) % SESSION_BUCKETS];
 }
 
-/* A transaction whose reply is queued or being sent is no longer in flight: its XID is free. */
+static bool has_xid(const struct txn *t, uint32_t xid, bool reverse)
+{
+	return t->in.xid == xid && t->reverse == reverse;
+}
+
 struct txn *txn_find(struct session *s, uint32_t xid, bool reverse)
 {
 	struct txn *t = *txn_bucket(s, xid);
 
-	while (t && (t->in.xid != xid || t->reverse != reverse || t->state >= TXN_REPLY))
+	while (t && (!has_xid(t, xid, reverse) || t->state >= TXN_REPLY))
 		t = t->hash_next;
 	return t;
+}
+
+/* Whether the requester may have the first part of the reply, or was sent an error report. */
+static bool may_be_answered(const struct txn *t)
+{
+	const struct leg_tx *tx = &t->reply_tx;
+
+	return t->state == TXN_FAILED ||
+	       (t->state == TXN_REPLY &&
+		(!t->reply_pending || tx->posted || tx->encoded || tx->tx.body_sent));
+}
+
+bool txn_xid_is_free(struct session *s, uint32_t xid, bool reverse)
+{
+	struct txn *t = *txn_bucket(s, xid);
+
+	while (t && (!has_xid(t, xid, reverse) || may_be_answered(t)))
+		t = t->hash_next;
+	return !t;
 }
 
 static void txn_unhash(struct txn *t)

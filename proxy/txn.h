@@ -206,8 +206,12 @@ struct txn {
  * takes @out->held. */
 void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out *out);
 
-/** txn_find - the transaction with @xid that has no answer yet; NULL: the XID is free. */
+/** txn_find - the transaction with @xid whose responder has not answered yet, or NULL. */
 struct txn *txn_find(struct session *s, uint32_t xid, bool reverse);
+
+/** txn_xid_is_free - whether a new call may have @xid: its requester cannot wait for the answer to an
+ * older one. A reply that waits for credits has not answered its call. */
+bool txn_xid_is_free(struct session *s, uint32_t xid, bool reverse);
 
 /**
  * txn_let_go - abandon @t; the requester is not notified

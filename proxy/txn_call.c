@@ -130,7 +130,7 @@ static void txn_begin(struct session_queue *q, struct leg_out *out, struct txn *
 	struct leg *req = session_requester(q);
 	struct session *s = q->s;
 
-	if (txn_find(s, out->msg->xid, out->reverse)) {
+	if (!txn_xid_is_free(s, out->msg->xid, out->reverse)) {
 		txn_free_block(q, t);
 		q->ncopied -= copied;
 		leg_put(req, &out->held);

@@ -251,6 +251,40 @@ static void two_calls_with_one_xid(void **state)
 	each_pair(one_xid_twice);
 }
 
+/* The server has answered, and the reply waits for a credit of the client: the call is in flight
+ * until a part of its reply was sent. */
+static void a_call_is_sent_again_while_its_reply_waits(void **state)
+{
+	struct peer *server = &stage.pairs[0].server;
+	uint64_t served;
+
+	(void)state;
+	for (unsigned sv = 1; sv <= 2; sv++) {
+		vers = 2;
+		credit = 3;
+		stage_client(2, sv);
+		for (uint32_t i = 0; i < 2; i++) { /* as many replies as there are credits */
+			send_null(XID + 1 + i);
+			stage_run(0);
+		}
+		served = server->served;
+		send_null(XID);
+		stage_run(0);
+		assert_int_equal(server->served, served + 1);
+		assert_int_equal(replies_to(XID), 0);
+		send_null(XID);
+		stage_run(0);
+		assert_int_equal(server->served, served + 1);
+		assert_int_equal(proxy_counters(stage.proxy)->duplicates, 1);
+		credit = 60;
+		send_null(XID + 9);
+		stage_run(0);
+		assert_int_equal(replies_to(XID), 1);
+		expect_service(XID);
+		stage_end();
+	}
+}
+
 static void xid_again(void)
 {
 	for (unsigned i = 0; i < 50; i++)
@@ -427,6 +461,7 @@ int main(void)
 		cmocka_unit_test(a_body_chunk_with_another_xid_goes_no_further),
 		cmocka_unit_test(a_position_outside_the_stream_goes_no_further),
 		cmocka_unit_test(two_calls_with_one_xid),
+		cmocka_unit_test(a_call_is_sent_again_while_its_reply_waits),
 		cmocka_unit_test(an_xid_can_be_used_again_after_its_reply),
 		cmocka_unit_test(more_calls_than_granted_cost_the_session),
 		cmocka_unit_test(a_reply_nobody_asked_for),
