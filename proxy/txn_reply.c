@@ -224,6 +224,20 @@ static bool is_about_reply(const struct txn *t, const struct rpc_error *report)
 	       !t->out.has_body_chunk;
 }
 
+/* Decision 49: a peer without RDMA2_CALL_INLINE takes no calls. */
+static bool is_inline_unknown(const struct txn *t, const struct rpc_error *report)
+{
+	return report->code == RPC_ERROR_INVAL_HTYPE && t->form == PLAN_INLINE;
+}
+
+static void form_again(struct txn *t)
+{
+	if (t->call_pending)
+		t->refused = true;
+	else
+		txn_go_again(t);
+}
+
 /* The responder refused the call: try another form, or end the session, or report the error. A
  * call that is being sent is sent to its end first. */
 static void txn_refused(struct txn *t, const struct rpc_error *report)
@@ -234,12 +248,12 @@ static void txn_refused(struct txn *t, const struct rpc_error *report)
 		session_close_for(t->s, t->rsp, ERR_TOOBIG, TXN_OUTGREW);
 	else if (txn_had_no_way(t, report))
 		session_close_for(t->s, t->rsp, ERR_TOOBIG, TXN_NO_WAY);
-	else if (!txn_avoid(t, report->code))
-		txn_fail_with(t, &e);
-	else if (t->call_pending)
-		t->refused = true;
+	else if (txn_avoid(t, report->code))
+		form_again(t);
+	else if (is_inline_unknown(t, report))
+		session_breach(t->s, t->rsp, "the server does not know RDMA2_CALL_INLINE");
 	else
-		txn_go_again(t);
+		txn_fail_with(t, &e);
 }
 
 void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out)

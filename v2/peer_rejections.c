@@ -120,15 +120,16 @@ bool v2_peer_rejections_may_report(const struct v2_conn *c, uint32_t xid)
 
 /*
  * Section 7.1.3: a type that the peer does not know is not sent again. The peer is REQUIRED to know
- * every type (section 6.1), so this is a courtesy. It ends where no other type would do: without
- * RDMA2_CALL_INLINE there are no calls, without GRANTs no credits.
+ * every type (section 6.1), so this is a courtesy. XID 0 is every GRANT's: without GRANTs there are
+ * no credits, and the connection ends. A report about a type that has no alternative is left to the
+ * user, who knows whether a call with this XID is in flight.
  */
 static int apply_type(struct v2_conn *c, uint32_t xid)
 {
 	struct v2_sent *sent = place(c, RPC_CALL, xid);
 
-	if (!find(c, RPC_CALL, xid)) /* properties are not sent twice */
-		return xid == c->t.own.first_xid || is_displaced(sent, xid) ? 0 : ERR_TYPE;
+	if (!find(c, RPC_CALL, xid))
+		return xid ? 0 : ERR_TYPE;
 	c->lacks_external |= sent->htype == V2_CALL_EXTERNAL;
 	c->lacks_middle |= sent->htype == V2_CALL_MIDDLE;
 	c->lacks_rtr |= sent->htype == (uint8_t)V2_RTR_REQUEST;
