@@ -89,7 +89,8 @@ static int filter_calls(const struct sandbox *s)
 
 	if (calls < 0)
 		return complain("seccomp", -calls);
-	log_info("sandbox", "landlock=%d seccomp=%s", s->landlock, calls ? "yes" : "no");
+	log_event(s->landlock && calls ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "sandbox",
+		  "landlock=%d seccomp=%s", s->landlock, calls ? "yes" : "no");
 	return 0;
 }
 

@@ -180,7 +180,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 		return NULL;
 	p->cfg = *cfg;
 	p->random = cfg->seed;
-	p->next_session = (uint64_t)cfg->worker * PROXY_IDS + 1;
+	p->next_session = cfg->worker + UINT64_C(1);
 	timer_queue_init(&p->timers);
 	list_init(&p->blanking);
 	list_init(&p->group_copiers);

@@ -20,8 +20,12 @@
 
 enum { PROXY_NAME_MAX = 64 };
 
-/* The number of session ids that each worker has for itself. */
-enum { PROXY_IDS = 1000000000 };
+/** proxy_worker_of - the worker of a session, by its number (1 or more), if there are @workers: each
+ * of them has every @workers-th number. */
+static inline unsigned proxy_worker_of(uint64_t session, unsigned workers)
+{
+	return (unsigned)((session - 1) % workers);
+}
 
 /**
  * struct proxy_source - the local address from which the gateway connects to servers for some
@@ -120,7 +124,7 @@ struct proxy_config {
 	/* Threads for long computations, borrowed, outlives the relay; NULL: the worker
 	 * computes. */
 	struct jobs_port *jobs;
-	unsigned worker; /* for session numbers in logs */
+	unsigned worker; /* number of this worker; see proxy_worker_of() */
 	/* Workers that share the servers of routes and divide the probes; 0: one. */
 	unsigned workers;
 	/* Change counter of all servers, borrowed; NULL: no notification. */

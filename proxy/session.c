@@ -299,7 +299,7 @@ static void set_grants(struct session *s)
 		grant = grant / 2 + 1;
 	part = recv_pool_share(s->client.recvs, connections, grant);
 	if (part < grant)
-		grant = part > GRANT_MIN ? part : GRANT_MIN;
+		grant = part > GRANT_MIN ? part : grant < GRANT_MIN ? grant : GRANT_MIN;
 	if (grant > GRANT_MIN &&
 	    (recv_pool_is_low(s->client.recvs) || recv_pool_is_low(s->server.recvs)))
 		grant = GRANT_MIN;

@@ -186,7 +186,8 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	s->proxy = p;
 	s->listener = listener;
 	route_hold(listener);
-	s->id = p->next_session++;
+	s->id = p->next_session;
+	p->next_session += p->cfg.workers ? p->cfg.workers : 1;
 	s->begun = p->now;
 	fabric_addr_host(&ev->conn->peer, s->host);
 	s->place = place;

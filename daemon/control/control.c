@@ -251,15 +251,8 @@ static void begin_snapshot(struct caller *c, enum snapshot_kind kind)
 		return;
 	c->worker = 0;
 	c->last = p.gw->nworkers - 1;
-	if (c->request.session) {
-		uint64_t of = (c->request.session - 1) / PROXY_IDS;
-
-		if (of > c->last) {
-			fail(c, "there is no such session");
-			return;
-		}
-		c->worker = c->last = (unsigned)of;
-	}
+	if (c->request.session)
+		c->worker = c->last = proxy_worker_of(c->request.session, p.gw->nworkers);
 	c->page = mem_zalloc(sizeof(*c->page));
 	if (!c->page) {
 		fail(c, "out of memory");

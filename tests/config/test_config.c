@@ -403,6 +403,7 @@ static const struct bad routes[] = {
 	{ROUTE("name = 7;\n" LISTEN UP), "2: name must be text: write a word in double quotes\n"},
 	{ROUTE("name = \"a b\";\n" LISTEN UP),
 	 "2: name has characters it may not have: use letters, digits, '.', '_' and '-'\n"},
+	{ROUTE("name = \"1-2\";\n" LISTEN UP), "2: name \"1-2\" has no letter: use one that has\n"},
 	{ROUTE("name = \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\";"
 	       "\n" LISTEN UP),
 	 "2: name has 64 octets: use 1 to 63\n"},

@@ -231,7 +231,7 @@ case_listen_conflict() {
     gateway
     expect_exit 3 "$BIN/rpcrdma-gw" -c "$CONF"
     says "event=listen.failed config=\"$CONF.*\" route=one address=$HOST:20049"
-    says 'Address already in use: another program listens there'
+    says 'Address already in use: another program, or this gateway at an overlapping address, listens there'
     stop 0 3
     # The address is free at once.
     gateway

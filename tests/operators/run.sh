@@ -277,12 +277,12 @@ case_completion() {
     completes 'drain ' '^one two$'
     completes 'drain t' '^two$'
     completes 'sessions --route o' '^one$'
-    completes 'kill ' '^(1|1000000001)$'
+    completes 'kill ' '^(1|2)$'
     completes 'log w' '^warn$'
     completes 'status --j' '^--json$'
     completes 'status ' '^$'
     completes 'trace --procedure readd' '^readdir readdirplus$'
-    completes 'trace --session ' '^(1|1000000001)$'
+    completes 'trace --session ' '^(1|2)$'
     completes 'trace --slow 5ms --p' '^--program --procedure$'
     kill "$pid"
     stop
