@@ -96,6 +96,16 @@ static void copy_leg(const struct leg *leg, const struct session_stat *st, struc
 	out->late = leg->t->count.late;
 }
 
+/* Return: calls of @q that wait and have no transaction yet. */
+static unsigned count_deferred(const struct session_queue *q)
+{
+	unsigned n = 0;
+
+	for (const struct list *it = q->deferred.next; it != &q->deferred; it = it->next)
+		n++;
+	return n;
+}
+
 static void copy_session(const struct session *s, nsec_t now, struct snapshot_session *out)
 {
 	*out = (struct snapshot_session){
@@ -106,7 +116,8 @@ static void copy_session(const struct session *s, nsec_t now, struct snapshot_se
 		.is_old = s->route->is_retired,
 		.is_leaving = timer_is_armed(&s->leave),
 		.in_flight = s->forward.running + s->reverse.running,
-		.waiting = s->ntxns - s->forward.running - s->reverse.running,
+		.waiting = s->ntxns - s->forward.running - s->reverse.running +
+			   count_deferred(&s->forward) + count_deferred(&s->reverse),
 		.fixed_bytes = s->fixed_bytes,
 		.call_bytes = s->forward.quota.used + s->reverse.quota.used +
 			      s->forward.block_quota.used + s->reverse.block_quota.used};
@@ -129,7 +140,8 @@ static void copy_calls(const struct session *s, nsec_t now, struct snapshot *l)
 							       .age = now - t->at[TRACE_ARRIVED],
 							       .bytes = t->taken};
 	}
-	l->calls_left = s->ntxns - l->ncalls;
+	l->calls_left =
+		s->ntxns - l->ncalls + count_deferred(&s->forward) + count_deferred(&s->reverse);
 }
 
 /* Drain one session, or the sessions of one proved name, without moving the client's other

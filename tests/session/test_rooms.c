@@ -6,6 +6,7 @@
 #include "tests/cmocka_all.h"
 
 #include "base/log.h"
+#include "proxy/snapshot.h"
 #include "tests/session/hoard.h"
 #include "tests/session/inside.h"
 #include "tests/session/world.h"
@@ -63,6 +64,21 @@ static void end(void)
 	world_free(&w);
 }
 
+/* Calls of the only session that wait, as operators see them. */
+static unsigned calls_that_wait(void)
+{
+	struct snapshot_session one;
+	struct snapshot l = {.kind = SNAPSHOT_SESSIONS,
+			     .want = {.route = SNAPSHOT_ANY_ROUTE},
+			     .sessions = &one,
+			     .most = 1};
+
+	while (proxy_snapshot(w.proxy, &l, memnet_now(w.net)))
+		;
+	assert_int_equal(l.nsessions, 1);
+	return one.waiting;
+}
+
 /* For all forms: the call is answered an hour later, when there is memory again. */
 static void a_first_call_waits_too(void **state)
 {
@@ -79,9 +95,11 @@ static void a_first_call_waits_too(void **state)
 				world_run(&w, 60 * NSEC_PER_SEC);
 			assert_int_equal(client->done, 0);
 			assert_int_equal(inside_session(w.proxy, 0)->ntxns, 0);
+			assert_int_equal(calls_that_wait(), 1);
 			hoard_end(&hoard);
 			world_run(&w, NSEC_PER_SEC);
 			assert_int_equal(client->done, 1);
+			assert_int_equal(calls_that_wait(), 0);
 			end();
 		}
 }
