@@ -156,7 +156,7 @@ static unsigned most_sessions(const struct proxy *p)
 }
 
 /* Set up the session limits and the list of connections without a message. */
-static int open_handshakes(struct proxy *p)
+static int open_session_limits(struct proxy *p)
 {
 	const struct session_limits_config alone = {.max_sessions = most_sessions(p),
 						    .seed = p->cfg.seed};
@@ -201,7 +201,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 		mem_free(p);
 		return NULL;
 	}
-	if (part_arena(p) < 0 || open_handshakes(p) < 0 || register_arena(p) < 0 ||
+	if (part_arena(p) < 0 || open_session_limits(p) < 0 || register_arena(p) < 0 ||
 	    share_receives(p) < 0 || routes_open(p) < 0) {
 		proxy_free(p);
 		return NULL;

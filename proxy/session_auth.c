@@ -20,7 +20,7 @@
  *         :a_handshake_under_computation_is_not_closed,
  *         tests/session/test_hostauth_handshakes.c:a_server_that_takes_long_is_left_for_the_next
  */
-static void evict_silent(struct route_state *rs, struct handshake_limit *d, nsec_t now)
+static void evict_slow(struct route_state *rs, struct handshake_limit *d, nsec_t now)
 {
 	struct handshake_slot *g;
 
@@ -49,8 +49,8 @@ static void on_slot_timer(struct timer *timer, nsec_t now)
 {
 	struct route_state *rs = container_of(timer, struct route_state, slot_timer);
 
-	evict_silent(rs, &rs->handshakes[PROXY_CLIENT], now);
-	evict_silent(rs, &rs->handshakes[PROXY_SERVER], now);
+	evict_slow(rs, &rs->handshakes[PROXY_CLIENT], now);
+	evict_slow(rs, &rs->handshakes[PROXY_SERVER], now);
 	if (handshake_limit_has_waiting(&rs->handshakes[PROXY_CLIENT]) ||
 	    handshake_limit_has_waiting(&rs->handshakes[PROXY_SERVER]))
 		timer_arm(&rs->proxy->timers, timer, now + SESSION_SLOT_CHECK);

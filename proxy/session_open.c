@@ -228,7 +228,7 @@ static void evict_silent(struct preauth_queue_member *m)
 
 	s->listener->count.sessions_displaced++;
 	session_log_end(s, &s->client, ERR_TIMEOUT,
-			"its client said nothing yet, and others want in");
+			"its client has sent no message, and another connection needs its place");
 	if (s->state == SESSION_CONNECT)
 		session_send_rejection(s);
 	session_free(s);

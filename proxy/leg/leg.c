@@ -255,7 +255,7 @@ void leg_tick(struct leg *leg, nsec_t now)
 		return;
 	}
 	if (leg_input_is_blocked(leg)) {
-		leg_close(leg, ERR_AGAIN, "no Receive for its first words came free in time");
+		leg_close(leg, ERR_AGAIN, "no Receive for its first message came free in time");
 		return;
 	}
 	leg_close(leg, ERR_TIMEOUT,

@@ -843,7 +843,7 @@ case_crowd() {
     says '"errors": 0'
     wait "$LOAD" || fail "who was there already was not served"
     report
-    expect 'event=session.end .*why="its client said nothing yet, and others want in"'
+    expect 'event=session.end .*why="its client has sent no message, and another connection needs its place"'
     [ "$(summed sessions_refused)" -eq 0 ] || fail "sessions_refused $(summed sessions_refused)"
     [ "$(summed sessions)" -le 40 ] || fail "sessions $(summed sessions)"
     stop 0 6
