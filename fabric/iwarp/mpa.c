@@ -129,6 +129,13 @@ static uint16_t min16(uint16_t a, uint16_t b)
 	return a < b ? a : b;
 }
 
+/* Decision 157: only a set-up with S tells the IRD. A peer that serves fewer Reads at once than this
+ * end issues would terminate the connection, and the next one as well. */
+static uint16_t ord_of_no_ird(const struct mpa_local *local)
+{
+	return min16(local->ord, 1);
+}
+
 /* RFC 6581 section 6.1: the responder picks one of the indications offered. A zero-length Write has
  * no side effects, so it is preferred, and it is proposed if none was offered. */
 static enum mpa_rtr choose_rtr(const struct mpa_frame *request)
@@ -148,7 +155,7 @@ void mpa_answer(const struct mpa_local *local, const struct mpa_frame *request,
 	*agreed = (struct mpa_agreed){
 		.crc = local->crc || request->crc,
 		.ird = local->ird,
-		.ord = local->ord,
+		.ord = ord_of_no_ird(local),
 	};
 	if (request->enhanced) {
 		/*
@@ -181,7 +188,7 @@ int mpa_conclude(const struct mpa_local *local, const struct mpa_frame *reply,
 	*agreed = (struct mpa_agreed){
 		.crc = local->crc || reply->crc,
 		.ird = local->ird,
-		.ord = local->ord,
+		.ord = ord_of_no_ird(local),
 	};
 	if (!reply->enhanced)
 		return 0;

@@ -94,8 +94,32 @@ static void test_old_revision(void **state)
 	mpa_answer(&(struct mpa_local){.ird = 4, .ord = 4}, &f, view_of(NULL, 0), &reply, &agreed);
 	assert_int_equal(mpa_encode(MPA_REPLY, &reply, out, sizeof(out)), 20);
 	assert_memory_equal(out, "MPA ID Rep Frame\x00\x01\x00\x00", 20);
-	assert_int_equal(agreed.ord, 4);
+	assert_int_equal(agreed.ord, 1);
 	assert_false(agreed.crc);
+}
+
+/* Decision 157: a peer of revision 1, or of revision 2 without S, told no IRD. An initiator or
+ * acceptor without read depth of its own still issues none. */
+static void test_no_read_depth_told(void **state)
+{
+	static const struct mpa_local none = {.ird = 32};
+
+	(void)state;
+	for (uint8_t revision = 1; revision <= 2; revision++) {
+		struct mpa_frame f = {.revision = revision}, reply;
+		struct mpa_agreed agreed;
+
+		mpa_answer(&local, &f, view_of(NULL, 0), &reply, &agreed);
+		assert_int_equal(agreed.ord, 1);
+		assert_int_equal(agreed.ird, 32);
+		mpa_answer(&none, &f, view_of(NULL, 0), &reply, &agreed);
+		assert_int_equal(agreed.ord, 0);
+		assert_int_equal(mpa_conclude(&local, &f, &agreed), 0);
+		assert_int_equal(agreed.ord, 1);
+		assert_int_equal(agreed.ird, 32);
+		assert_int_equal(mpa_conclude(&none, &f, &agreed), 0);
+		assert_int_equal(agreed.ord, 0);
+	}
 }
 
 /* RFC 6581 section 6.1: one indication of those offered comes back. */
@@ -185,10 +209,11 @@ static void test_bare_reject(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_siw_request),	cmocka_unit_test(test_siw_reply),
-		cmocka_unit_test(test_request_of_ours), cmocka_unit_test(test_old_revision),
-		cmocka_unit_test(test_peer_to_peer),	cmocka_unit_test(test_markers_declined),
-		cmocka_unit_test(test_malformed),	cmocka_unit_test(test_bare_reject),
+		cmocka_unit_test(test_siw_request),	   cmocka_unit_test(test_siw_reply),
+		cmocka_unit_test(test_request_of_ours),	   cmocka_unit_test(test_old_revision),
+		cmocka_unit_test(test_no_read_depth_told), cmocka_unit_test(test_peer_to_peer),
+		cmocka_unit_test(test_markers_declined),   cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_bare_reject),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
