@@ -311,6 +311,7 @@ struct fabric_conn {
 	void *owner; /* the user's, from connect, accept or (before accept) attach */
 	struct fabric_addr local, peer;
 	bool remote_inv; /* the peer can invalidate handles exposed on this connection */
+	bool no_reads; /* the peer said at set-up that it serves no Reads; fabric/verbs cannot tell */
 	/* exposures that the peer can reach; for statistics and leak tests */
 	uint32_t handles_live;
 	/* The user's: shared Receives whose messages the user got and is not done with. */

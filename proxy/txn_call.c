@@ -34,6 +34,17 @@ static bool sizes_are_sane(const struct txn *t)
 	return true;
 }
 
+/* Whether octets of the call are to be read from the requester. */
+static bool needs_reads(const struct txn *t)
+{
+	if (t->in.has_body_chunk)
+		return true;
+	for (unsigned i = 0; i < t->in.nreads; i++)
+		if (t->in.reads[i].length && !rpc_msg_placed(&t->in, &t->in.reads[i]))
+			return true;
+	return false;
+}
+
 static void count_call(struct session *s, struct txn *t)
 {
 	struct session_stat *from = session_stat(s, t->req), *to = session_stat(s, t->rsp);
@@ -149,6 +160,12 @@ static void txn_begin(struct session_queue *q, struct leg_out *out, struct txn *
 	count_call(s, t);
 	if (!sizes_are_sane(t)) {
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
+		return;
+	}
+	if (t->req->conn->no_reads && needs_reads(t)) {
+		/* Decision 158. After a disconnect the requester would send the call again, and lose
+		 * the next connection as well. */
+		txn_fail(t, RPC_ERROR_READ_CHUNKS, 0, 0);
 		return;
 	}
 	txn_plan(t);

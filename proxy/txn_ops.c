@@ -116,10 +116,7 @@ static bool try_first(struct session *s, struct session_ops *ops, struct txn *t)
 		return false;
 	list_del(&t->op_link);
 	if (rc < 0 && rc != ERR_CLOSED) /* on ERR_CLOSED, DISCONNECTED follows */
-		session_close_for(s, t->req, rc,
-				  rc == ERR_PROTO
-					  ? "the peer sends Read chunks, and serves no RDMA Reads"
-					  : "a Read or Write could not be posted");
+		session_close_for(s, t->req, rc, "a Read or Write could not be posted");
 	return rc > 0;
 }
 

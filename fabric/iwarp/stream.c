@@ -146,6 +146,7 @@ void stream_open(struct iwarp_conn *c)
 	sock_pace(c->fd, c->iw->congestion);
 	c->state = IWARP_OPEN;
 	qp_start(&c->qp, &s);
+	c->base.no_reads = c->qp.ord == 0;
 	iwarp_conn_deadline(c, c->initiator ? HOLD_MS : 0);
 	c->connected_due = true;
 	iwarp_conn_activate(c);

@@ -140,6 +140,10 @@ void memnet_pace(struct fabric_conn *base, const struct memnet_pace *pace);
  */
 void memnet_limit_messages(struct fabric_conn *base, uint32_t n, bool turn_unused);
 
+/** memnet_deny_reads - the other end of @base learns that @base serves no Reads (.no_reads), as if @base had said
+ * so at set-up. To be called before the other end posts a Read. */
+void memnet_deny_reads(struct fabric_conn *base);
+
 /** memnet_starve - from now on @base reports, or does not, that shared Receives are starved (.recv_starving). */
 void memnet_starve(struct fabric *base, bool starves);
 

@@ -180,6 +180,15 @@ void mem_post_reads(struct mem_conn *c)
 	}
 }
 
+void memnet_deny_reads(struct fabric_conn *base)
+{
+	struct mem_conn *reader = mem_conn_of(base)->peer;
+
+	assert(reader && !reader->reads_active);
+	reader->read_depth = 0;
+	reader->base.no_reads = true;
+}
+
 static void flush_op(struct mem_conn *c, struct mem_op *op)
 {
 	if (c->hold && op->kind != MEM_RECV && op->kind != MEM_WITHDRAW) {

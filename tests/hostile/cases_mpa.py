@@ -4,13 +4,16 @@ import random
 import struct
 import time
 
+import early
 import mpa
 import peer
 import rpc
 import v1
+import v2
 from case import table
-from expect import Closes, Drops, Other, Served, Service, Terminates
-from rdmap import Conn, read_frame
+from expect import Closes, Drops, EarlyError, Other, Served, Service, Terminates, V1Error, V2Error
+from rdmap import Conn, Seg, read_frame
+from xdr import opaque, u32
 
 setup = table('client', 'MPA set-up', 'tcp', 'to-v1')
 frames = table('client', 'MPA framing', 'v1', 'to-v2')
@@ -224,14 +227,36 @@ def _(s):
     s.end.do_null()
 
 
-@setup('mpa-depth-0-and-read-chunk', 'RFC 6581', 'IRD 0, then a call with a Read chunk, which then cannot be read',
-       Closes(), on='nothing')
+def unreadable(name, version, expect, route='to-v1'):
+    """Calls of a client that serves no Reads. Each is refused for itself: over another connection it would fare no
+    better."""
+    @setup('mpa-depth-0-and-read-chunk' + name, 'RFC 6581', 'IRD 0, then a call with a Read chunk, which cannot be read',
+           expect, on='nothing', route=route)
+    def _(s):
+        s.use(peer.open_client(s.route.address, version, ird=0))
+        seg = s.conn.expose(100)
+        s.xid = s.end.new_xid()
+        s.end.call(rpc.call(s.xid, rpc.ECHO, u32(100)), [(44, seg)])
+
+    @setup('mpa-depth-0-and-call-chunk' + name, 'RFC 6581', 'IRD 0, then a call that is in a chunk, which cannot be read',
+           expect, on='nothing', route=route)
+    def _(s):
+        s.use(peer.open_client(s.route.address, version, ird=0))
+        s.xid = s.end.new_xid()
+        s.end.long_call([s.conn.expose(rpc.call(s.xid, rpc.ECHO, opaque(bytes(100))))])
+
+
+unreadable('', 1, V1Error(v1.ERR_CHUNK))
+unreadable('-v2', 2, V2Error(v2.ERR_READ_CHUNKS, 0))
+unreadable('-early', 'early', EarlyError(early.ERR_BAD_HEADER), route='early')
+
+
+@setup('mpa-depth-0-and-empty-read-chunk', 'RFC 6581', 'IRD 0, then a call with a Read chunk without octets', Served(u32(0)),
+       on='nothing')
 def _(s):
     s.use(peer.open_client(s.route.address, 1, ird=0))
-    seg = s.conn.expose(100)
-    xid = s.end.new_xid()
-    s.end.call(rpc.call(xid, rpc.ECHO, bytes.fromhex('00000064')), [(44, seg)])
-    assert s.conn.reads_seen == 0
+    s.xid = s.end.new_xid()
+    s.end.call(rpc.call(s.xid, rpc.ECHO, u32(0)), [(44, Seg(0, 0, 0))])
 
 
 # --- FPDUs ---

@@ -4,6 +4,7 @@ those of docs/rtrext-profile.md."""
 import time
 
 import early
+import peer
 import rpc
 import rtr
 import v2
@@ -67,6 +68,20 @@ def items(section, expect, *rows, **how):
     """Rows of name, what is sent, the items; 8 octets are in the segment."""
     for name, sent, *those in rows:
         case(name, section, sent, expect, **how)(lambda s, those=those: whole(s, *those))
+
+
+def unread(version):
+    """The data came with the call, so the client need not serve Reads."""
+    @RULES[version](PREFIX[version] + 'right-depth-0', '5', 'a call whose 8 octets are in the targetable segment, from a client with IRD 0',
+                    Served(), on='nothing')
+    def _(s):
+        s.use(peer.open_client(s.route.address, version, ird=0))
+        s.xid = s.end.new_xid()
+        whole(s, placed_item(FIRST, 8, 0))
+
+
+unread(2)
+unread('early')
 
 
 # --- right, so that the rest means something ---

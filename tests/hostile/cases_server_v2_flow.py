@@ -212,6 +212,18 @@ def _(s):
         assert s.server.conn.step() is None
 
 
+@reverse('server-v2-reverse-depth-0', '4.6.4',
+         'IRD 0, then a reverse call with a Read chunk, which cannot be read',
+         Then(AtServer(V2Error(v2.ERR_READ_CHUNKS, 0, goes_on=False)), Service()), on='nothing')
+def _(s):
+    s.knock()
+    s.come(2, ird=0)
+    s.enter(2)
+    s.goes_on()
+    s.server_xid = s.server.new_xid()
+    s.server.call(rpc.call(s.server_xid), [(40, s.server.conn.expose(100))], xid=s.server_xid)
+
+
 @reverse('server-v2-reverse-stalls', '4.6.4', 'a reverse call with a Read chunk, and no answer to the Read',
          Closes('after about a minute: closed'), on='v2-v2', route='slow-v2', slow=True)
 def _(s):

@@ -10,7 +10,7 @@
 #include "tests/session/stage.h"
 
 enum { NOMSG = 1, ERROR_TYPE = 4, CHUNK_CODE = 2 };
-enum { BAD_XDR_CODE = 2, INVAL_CONT_CODE = 5, SYSTEM_CODE = 100 };
+enum { BAD_XDR_CODE = 2, INVAL_CONT_CODE = 5, READ_CHUNKS_CODE = 6, SYSTEM_CODE = 100 };
 enum { XID = 0x5000 };
 
 static uint32_t vers, credit = 60;
@@ -179,17 +179,41 @@ static void header_and_message_of_two_xids_are_refused(void **state)
 	each_pair(other_xid);
 }
 
-/* The same in a body chunk, which is looked into once it is here. */
-static void other_xid_in_chunk(void)
+/* A call that is in a chunk of 1000 zeros. */
+static void send_long_call(uint32_t xid)
 {
 	struct segment s = raw_expose(&stage.raw, 1000, FABRIC_REMOTE_READ);
 
 	if (vers == 1)
-		raw_words(&stage.raw, XID, 1, 16, NOMSG, 1, 0, s.handle, s.length,
+		raw_words(&stage.raw, xid, 1, 16, NOMSG, 1, 0, s.handle, s.length,
 			  (uint32_t)(s.offset >> 32), (uint32_t)s.offset, 0, 0, 0);
 	else
-		raw_words(&stage.raw, XID, 2, credit, 8, 0, 1, 0, s.handle, s.length,
+		raw_words(&stage.raw, xid, 2, credit, 8, 0, 1, 0, s.handle, s.length,
 			  (uint32_t)(s.offset >> 32), (uint32_t)s.offset, 0, 0, 0, 0);
+}
+
+static void no_reads(void)
+{
+	struct segment s = raw_expose(&stage.raw, 1000, FABRIC_REMOTE_READ);
+
+	memnet_deny_reads(stage.raw.conn);
+	send_call(XID, XID, &s, 64, NULL, 0);
+	expect_error(XID, CHUNK_CODE, READ_CHUNKS_CODE);
+	send_long_call(XID + 1);
+	expect_error(XID + 1, CHUNK_CODE, READ_CHUNKS_CODE);
+	expect_service(XID + 2);
+}
+
+static void a_client_that_serves_no_reads_is_told(void **state)
+{
+	(void)state;
+	each_pair(no_reads);
+}
+
+/* A body chunk is looked into once it is here. */
+static void other_xid_in_chunk(void)
+{
+	send_long_call(XID);
 	expect_error(XID, CHUNK_CODE, BAD_XDR_CODE);
 	expect_service(XID);
 }
@@ -457,6 +481,7 @@ int main(void)
 		cmocka_unit_test(a_read_chunk_longer_than_exposed_costs_the_session),
 		cmocka_unit_test(a_write_chunk_longer_than_exposed_costs_the_session),
 		cmocka_unit_test(lengths_beyond_max_payload_are_refused),
+		cmocka_unit_test(a_client_that_serves_no_reads_is_told),
 		cmocka_unit_test(header_and_message_of_two_xids_are_refused),
 		cmocka_unit_test(a_body_chunk_with_another_xid_goes_no_further),
 		cmocka_unit_test(a_position_outside_the_stream_goes_no_further),
