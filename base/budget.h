@@ -19,8 +19,13 @@ enum {
 	BUDGET_FIXED = 2, /* one of so many parts of the rest is for connections */
 	/* one of so many parts of the memory for RPCs is for their state, the others for payload */
 	BUDGET_TXN_STATE = 8,
-	BUDGET_SHARES = 4,   /* number of RPCs of the largest size that fit the rest */
-	BUDGET_PAYLOADS = 2, /* blocks of max_payload that an RPC needs: call and reply */
+	BUDGET_SHARES = 4, /* number of RPCs of the largest size that fit the rest */
+	/* blocks of max_payload that an RPC needs: call and reply, or one of them with its header */
+	BUDGET_PAYLOADS = 2,
+	/* octets that a call or a reply in a chunk may have beside a data item of max_payload: RPC
+	 * header, other arguments or results, checksum or cipher of Kerberos */
+	BUDGET_HEADERS = 8192,
+	BUDGET_PAD = 4, /* octets of the segment that Linux clients offer for the pad of XDR */
 	/* octets that a continued message may hold before most of it came */
 	BUDGET_REASM_START = 64 * 1024,
 	/* octets of a block that Receives and headers of a leg are cut from */
@@ -49,6 +54,24 @@ enum {
 	BUDGET_HANDSHAKES = 8,
 	BUDGET_LATE = 64, /* late replies that a leg has Receives for (reply_timeout) */
 };
+
+static inline uint32_t budget_block(uint32_t bytes)
+{
+	return bytes < BUDGET_STEP ? bytes : BUDGET_STEP;
+}
+
+/** budget_message - octets of the longest call or reply in a chunk: in one block, and without
+ * BUDGET_HEADERS if that is the largest one. */
+static inline uint32_t budget_message(uint32_t max_payload)
+{
+	return budget_block(max_payload + BUDGET_HEADERS);
+}
+
+/** budget_result - octets of the longest Write chunk, likewise. */
+static inline uint32_t budget_result(uint32_t max_payload)
+{
+	return budget_block(max_payload + BUDGET_PAD);
+}
 
 /** budget_reserve - of @bytes, a multiple of BUDGET_STEP: an eighth in whole steps; one at least,
  * and two from eight steps on. */

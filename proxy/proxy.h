@@ -111,7 +111,9 @@ struct proxy_config {
 	 * and has not. For one more, the oldest of the host with most of them is closed. 0:
 	 * .max_sessions. */
 	uint32_t max_setups;
-	uint32_t max_payload; /* largest chunk or message body, octets */
+	/* Largest data item or continued message, octets. Calls and replies in chunks may be longer:
+	 * budget_message(). */
+	uint32_t max_payload;
 	/* Longest message that is continued if it could travel in another form; octets. */
 	uint32_t continue_max;
 	/* Octets of the window through which a large result is cut through (txn_cut_through.c);

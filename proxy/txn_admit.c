@@ -80,11 +80,16 @@ static enum txn_verdict try_start(struct txn *t)
 	struct session_queue *q = session_queue(s, t->reverse);
 	const struct buf_arena *arena = &s->proxy->arena;
 	unsigned exposures, most = leg_exposures(t->rsp->cfg, SESSION_OP_DEPTH);
-	size_t need;
+	size_t need, largest = (arena->bytes - arena->reserve) / BUDGET_SHARES;
 
 	txn_choose_cut_through(t);
 	need = txn_need(t, &exposures);
-	if (need > (arena->bytes - arena->reserve) / BUDGET_SHARES || exposures > most)
+	if (need > largest && t->reply_bytes > s->proxy->cfg.max_payload) {
+		/* BUDGET_HEADERS may have doubled the block of the Reply chunk. */
+		t->reply_bytes = s->proxy->cfg.max_payload;
+		need = txn_need(t, &exposures);
+	}
+	if (need > largest || exposures > most)
 		return TXN_IMPOSSIBLE;
 	/* txn_need() counts each region that may be exposed, and most of them are not exposed. So
 	 * the sum may exceed the limit by half. If too many are exposed, calls wait in

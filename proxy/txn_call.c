@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A transaction's call: from its arrival until it is sent, in a form that the responder takes
  * (WAITING to WAIT, and back: txn.c has the diagram). */
+#include "base/budget.h"
 #include "base/log.h"
 #include "proxy/txn_call.h"
 #include "proxy/internal.h"
@@ -16,12 +17,14 @@
 #include "proxy/txn_server_quirks.h"
 #include "proxy/txn_zero_sink.h"
 
-/* draft-07 4.5: the Responder sanity-checks chunk sizes before it uses them. */
+/* draft-07 4.5: the Responder sanity-checks chunk sizes before it uses them. Decision 159: a data item
+ * of max_payload may have a header beside it, and a pad behind it. */
 static bool sizes_are_sane(const struct txn *t)
 {
 	uint32_t max = t->s->proxy->cfg.max_payload;
 
-	if (t->in.has_body_chunk && (t->in.body_chunk.length > max || !t->in.body_chunk.length))
+	if (t->in.has_body_chunk &&
+	    (t->in.body_chunk.length > budget_message(max) || !t->in.body_chunk.length))
 		return false;
 	if (t->in.has_reply && t->in.reply.length > UINT32_MAX)
 		return false;
@@ -29,7 +32,7 @@ static bool sizes_are_sane(const struct txn *t)
 		if (t->in.reads[i].length > max)
 			return false;
 	for (unsigned i = 0; i < t->in.nwrites; i++)
-		if (t->in.writes[i].length > max)
+		if (t->in.writes[i].length > budget_result(max))
 			return false;
 	return true;
 }

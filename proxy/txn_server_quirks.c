@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #include "proxy/txn_server_quirks.h"
+#include "base/budget.h"
 #include "proxy/internal.h"
 #include "proxy/plan/nfs.h"
 #include "proxy/session_address.h"
@@ -53,12 +54,13 @@ static bool is_requesters(const struct txn *t, uint32_t bytes)
 
 uint32_t txn_reply_room(struct txn *t, uint32_t planned)
 {
-	uint32_t max = t->s->proxy->cfg.max_payload;
+	uint32_t payload = t->s->proxy->cfg.max_payload, most = budget_message(payload);
 
 	t->detects_cut = t->to_filer && !is_requesters(t, planned);
-	if (planned >= max)
-		return max;
-	return planned && t->detects_cut ? planned + REPLY_TELLTALE : planned;
+	/* A word above .max_payload would double the block. */
+	if (planned && planned < most && planned != payload && t->detects_cut)
+		planned += REPLY_TELLTALE;
+	return planned < most ? planned : most;
 }
 
 /* Whether the server may have cut its reply to the Reply chunk. */

@@ -58,6 +58,12 @@ static void check_room(struct buf_arena *a, const struct gateway *gw, uint32_t m
 		assert_non_null(blocks[n++] = buf_alloc(a, LEG_BLOCK, BUF_CONN));
 	/* The most memory of one transaction: see try_start(). */
 	assert_true(2 * buf_round(max_payload) <= (a->bytes - a->reserve) / 4);
+	/* A call or reply of that length with its header has room, and something beside it. */
+	assert_true(buf_round(budget_message(max_payload)) > 0);
+	assert_true(buf_round(budget_message(max_payload)) + (2 << 20) <=
+		    (a->bytes - a->reserve) / 4);
+	assert_non_null(blocks[n] = buf_alloc(a, budget_message(max_payload), BUF_TRANSACTION));
+	buf_free(a, blocks[n]);
 	for (unsigned i = 0; i < 2; i++)
 		assert_non_null(blocks[n++] = buf_alloc(a, max_payload, BUF_TRANSACTION));
 	assert_non_null(blocks[n++] = buf_alloc(a, max_payload, BUF_REASM_CALL));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How much memory large results take. */
+/* How much memory large results take, and how large they may be. */
 #include "tests/cmocka_all.h"
 
 #include "tests/session/inside.h"
@@ -127,11 +127,106 @@ static void others_are_no_matter(void **state)
 	world_free(&world);
 }
 
+enum { MOST = 1 << 20, HEADERS = 8192 };
+
+/* Make the call @spec. Return: the code of the error that the client got, or 0. */
+static unsigned outcome(const struct peer_spec *spec)
+{
+	struct peer *c = &world.pairs[0].client;
+	uint64_t done = c->done, errors = c->errors;
+
+	assert_true(peer_call(c, spec));
+	world_run(&world, 10 * NSEC_PER_SEC);
+	assert_int_equal(c->done + c->errors, done + errors + 1);
+	assert_int_equal(c->corrupt, 0);
+	assert_true(c->open);
+	return c->errors > errors ? c->last_error.code : 0;
+}
+
+static void begin_smallest(unsigned client, unsigned server, uint32_t payload, size_t memory)
+{
+	const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
+	struct setup s = setup_defaults(client, server, 19);
+
+	s.max_payload = s.max_message = payload;
+	s.memory = memory;
+	world_new(&world, &s);
+	world_connect(&world);
+	assert_int_equal(outcome(&first), 0); /* brings credits */
+}
+
+static void end_smallest(void)
+{
+	world_quit(&world);
+	world_free(&world);
+}
+
+/* The least memory for a max_payload of 1 MiB, which is the largest item of the server: data without
+ * four octets at the end and their pad, wrapped arguments and wrapped results travel. One octet above
+ * what may be in a chunk besides is refused. */
+static void the_largest_item_travels_with_its_header(void **state)
+{
+	static const unsigned versions[] = {LEG_V1, LEG_V2};
+	const struct peer_spec padded = {.body = 100,
+					 .reply = 24,
+					 .segs = 2,
+					 .nwrites = 1,
+					 .write_caps = {MOST + 1},
+					 .writes = {MOST - 3}};
+	const struct peer_spec call = {
+		.body = MOST + 300, .by_chunk = true, .reply = 24, .segs = 1};
+	const struct peer_spec reply = {
+		.body = 100, .reply_cap = MOST + 1024, .reply = MOST + 124, .segs = 1};
+	struct peer_spec over;
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		unsigned refused = i < 2 ? RPC_ERROR_CHUNK : RPC_ERROR_SYSTEM;
+
+		begin_smallest(versions[i / 2], versions[i % 2], MOST, 32 << 20);
+		assert_int_equal(outcome(&padded), 0);
+		assert_int_equal(outcome(&call), 0);
+		assert_int_equal(outcome(&reply), 0);
+		over = padded;
+		over.write_caps[0] = MOST + 4;
+		assert_int_equal(outcome(&over), 0);
+		over.write_caps[0] = MOST + 5;
+		assert_int_equal(outcome(&over), refused);
+		over = call;
+		over.body = MOST + HEADERS;
+		assert_int_equal(outcome(&over), 0);
+		over.body = MOST + HEADERS + 4;
+		assert_int_equal(outcome(&over), refused);
+		end_smallest();
+	}
+}
+
+/* The room for a header in the Reply chunk would need a block twice as large. Beside another item of
+ * max_payload the range has no room for that, so the Reply chunk gets max_payload. */
+static void room_for_a_header_costs_no_call(void **state)
+{
+	const uint32_t most = 8 << 20;
+	const struct peer_spec spec = {.body = 100,
+				       .reply_cap = most + 1024,
+				       .reply = 100000,
+				       .segs = 1,
+				       .nwrites = 1,
+				       .write_caps = {most},
+				       .writes = {most}};
+
+	(void)state;
+	begin_smallest(LEG_V1, LEG_V1, most, 96 << 20);
+	assert_int_equal(outcome(&spec), 0);
+	end_smallest();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_large_ones_at_once),
 		cmocka_unit_test(others_are_no_matter),
+		cmocka_unit_test(the_largest_item_travels_with_its_header),
+		cmocka_unit_test(room_for_a_header_costs_no_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
