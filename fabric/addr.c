@@ -132,6 +132,10 @@ const char *fabric_addr_host(const struct fabric_addr *addr, char *text)
 		inet_ntop(AF_INET, &v4->sin_addr, text, FABRIC_ADDR_TEXT);
 		break;
 	case AF_INET6:
+		if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+			inet_ntop(AF_INET, v6.sin6_addr.s6_addr + 12, text, FABRIC_ADDR_TEXT);
+			break;
+		}
 		if (!local)
 			memset(v6.sin6_addr.s6_addr + 8, 0, 8);
 		inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof(host));
@@ -154,7 +158,10 @@ void fabric_addr_key(const struct fabric_addr *addr, uint8_t *key)
 		memcpy(key + 12, &v4->sin_addr, 4);
 		key[10] = key[11] = 0xff; /* as if mapped into IPv6 */
 	} else if (addr->ss.ss_family == AF_INET6) {
-		memcpy(key, &v6->sin6_addr, IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) ? 16 : 8);
+		bool whole = IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) ||
+			     IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
+
+		memcpy(key, &v6->sin6_addr, whole ? 16 : 8);
 		memcpy(key + 16, &v6->sin6_scope_id, sizeof(v6->sin6_scope_id));
 	}
 }

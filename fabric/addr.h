@@ -40,7 +40,8 @@ const char *fabric_addr_format(const struct fabric_addr *addr, char *text);
  * fabric_addr_host - the host that the peer at @addr counts as, into @text of FABRIC_ADDR_TEXT
  *
  * That is an IPv4 address, or an IPv6 network of 64 bits ("2001:db8:0:1::/64"), because a host can
- * use any number of addresses of its network. Link-local addresses are counted one by one.
+ * use any number of addresses of its network. Link-local addresses are counted one by one. An IPv4
+ * address that is mapped into IPv6 counts as IPv4.
  */
 const char *fabric_addr_host(const struct fabric_addr *addr, char *text);
 

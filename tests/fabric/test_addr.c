@@ -156,8 +156,10 @@ static void whom_an_address_counts_for(void **state)
 		{"2001:db8:0:1:2:3:4:5", "2001:db8:0:1::/64"},
 		{"2001:db8:0:1:ffff::", "2001:db8:0:1::/64"},
 		{"::1", "::/64"},
+		{"::ffff:10.0.0.1", "10.0.0.1"},
 		{"fe80::2%lo", "fe80::2%lo"},
 	};
+	uint8_t keys[sizeof(rows) / sizeof(rows[0])][FABRIC_ADDR_KEY];
 	struct fabric_addr addr;
 	char text[FABRIC_ADDR_TEXT];
 
@@ -165,6 +167,10 @@ static void whom_an_address_counts_for(void **state)
 	for (uint16_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(fabric_addr_parse(rows[i].addr, i, &addr), 0);
 		assert_string_equal(fabric_addr_host(&addr, text), rows[i].host);
+		fabric_addr_key(&addr, keys[i]);
+		for (uint16_t k = 0; k < i; k++)
+			assert_int_equal(memcmp(keys[i], keys[k], FABRIC_ADDR_KEY) == 0,
+					 strcmp(rows[i].host, rows[k].host) == 0);
 	}
 	memset(&addr, 0, sizeof(addr));
 	assert_string_equal(fabric_addr_host(&addr, text), "-");
