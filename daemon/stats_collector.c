@@ -88,6 +88,11 @@ void collect(struct stats_collector *from, struct stats_collect *c)
 	begin(from);
 }
 
+void collect_cancel(struct stats_collect *c)
+{
+	list_del(&c->link);
+}
+
 void stats_collector_go_on(struct stats_collector *c)
 {
 	begin(c);

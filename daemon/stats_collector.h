@@ -22,8 +22,12 @@ struct stats_collect {
 /** stats_collector_new - both are borrowed. Return: owned, or NULL. */
 struct stats_collector *stats_collector_new(struct worker_queries *all, const struct gateway *gw);
 
-/** collect - request a collection. @c must stay in place until .collected is called. */
+/** collect - request a collection. @c must stay in place until .collected is called, or until
+ * collect_cancel(). */
 void collect(struct stats_collector *from, struct stats_collect *c);
+
+/** collect_cancel - @c, which collect() was called with, is not called any more. */
+void collect_cancel(struct stats_collect *c);
 
 /** stats_collector_go_on - begin a collection that had to wait. */
 void stats_collector_go_on(struct stats_collector *c);

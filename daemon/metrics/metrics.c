@@ -16,7 +16,7 @@
 #include "daemon/metrics/page.h"
 #include "daemon/metrics/request.h"
 
-enum { VISITORS = 16, REQUEST_BYTES = 8 << 10, ANSWER_BYTES = 64 << 20, BACKLOG = 64 };
+enum { VISITORS = 16, REQUEST_BYTES = 8 << 10, ANSWER_BYTES = 64 << 20 };
 
 static const char open_type[] = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 static const char older_type[] = "text/plain; version=0.0.4; charset=utf-8";
@@ -101,6 +101,19 @@ static void on_figures(struct stats_collect *collected, const struct stats_table
 	visitor_release(&s->v);
 }
 
+static void on_cancel(struct visitor *v)
+{
+	collect_cancel(&((struct scrape *)v)->collect);
+}
+
+static void host_of(const struct sockaddr_storage *peer, uint8_t *host)
+{
+	const struct fabric_addr addr = {.ss = *peer};
+
+	_Static_assert((int)OPSOCK_HOST == (int)FABRIC_ADDR_KEY, "a key fits");
+	fabric_addr_key(&addr, host);
+}
+
 static bool is_ours(const struct metrics *m, const char *host)
 {
 	return !host || http_host_is(host, m->own_name, 1) ||
@@ -136,7 +149,8 @@ static void on_too_long(struct visitor *v)
 	refuse((struct scrape *)v, 431);
 }
 
-/* Return: a listening socket, or -1 with errno. */
+/* The kernel's queue is as long as possible: while it is full, the kernel drops connections of all
+ * hosts. Return: a listening socket, or -1 with errno. */
 static int listen_at(const struct fabric_addr *at)
 {
 	socklen_t len = at->ss.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
@@ -146,7 +160,7 @@ static int listen_at(const struct fabric_addr *at)
 	if (fd < 0)
 		return -1;
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0 &&
-	    bind(fd, (const struct sockaddr *)&at->ss, len) == 0 && listen(fd, BACKLOG) == 0)
+	    bind(fd, (const struct sockaddr *)&at->ss, len) == 0 && listen(fd, SOMAXCONN) == 0)
 		return fd;
 	one = errno;
 	close(fd);
@@ -188,9 +202,11 @@ int metrics_open(const struct metrics_config *cfg, struct metrics **out)
 				       .answer_bytes = ANSWER_BYTES,
 				       .once = true,
 				       .now = loop_now,
+				       .host_of = host_of,
 				       .whole = http_whole,
 				       .asked = on_asked,
-				       .too_long = on_too_long};
+				       .too_long = on_too_long,
+				       .cancel = on_cancel};
 	struct metrics *m = mem_zalloc(sizeof(*m));
 	int fd;
 

@@ -35,7 +35,8 @@ struct opsock {
 	int fd;
 	/* waiting for a request, the oldest first; visitors that leave are in front */
 	struct list waiting;
-	struct list busy, over;
+	struct list busy; /* with a request; the one without progress for longest first */
+	struct list over;
 	unsigned n; /* number of visitors in the three lists, and of held ones */
 };
 
@@ -47,6 +48,10 @@ static void end(struct visitor *v)
 	if (v->is_gone)
 		return;
 	v->is_gone = true;
+	if (v->is_held && d->cfg.cancel) {
+		d->cfg.cancel(v);
+		v->is_held = false;
+	}
 	d->loop->ops->del(d->loop, &v->watch);
 	close(v->fd);
 	list_del(&v->link);
@@ -147,6 +152,8 @@ static bool flush(struct visitor *v)
 			return false;
 		}
 		v->out_at += (size_t)n;
+		list_del(&v->link);
+		list_add_tail(&v->opsock->busy, &v->link);
 	}
 	mem_free(v->out);
 	v->out = NULL;
@@ -200,7 +207,7 @@ static void on_ready(struct loop_watch *watch, unsigned events)
 	go_on(v);
 }
 
-static void come_in(struct opsock *d, int fd)
+static void come_in(struct opsock *d, int fd, const uint8_t *host)
 {
 	struct visitor *v = mem_zalloc(d->cfg.visitor_bytes);
 
@@ -213,6 +220,7 @@ static void come_in(struct opsock *d, int fd)
 	}
 	v->opsock = d;
 	v->fd = fd;
+	memcpy(v->host, host, sizeof(v->host));
 	v->watch.ready = on_ready;
 	list_init(&v->link);
 	d->n++;
@@ -245,32 +253,65 @@ static void free_over(struct opsock *d, bool all)
 	}
 }
 
-/* The visitor that has waited longest without a request and is not kept, or NULL. */
-static struct visitor *longest_waiting(const struct opsock *d)
+static bool can_go(const struct visitor *v)
 {
-	for (struct list *it = d->waiting.next; it != &d->waiting; it = it->next) {
-		struct visitor *v = container_of(it, struct visitor, link);
+	return !v->timeout && (!v->is_held || v->opsock->cfg.cancel);
+}
 
-		if (!v->timeout)
-			return v;
-	}
-	return NULL;
+static bool some_can_go(const struct list *head)
+{
+	for (const struct list *it = head->next; it != head; it = it->next)
+		if (can_go(container_of(it, struct visitor, link)))
+			return true;
+	return false;
 }
 
 static bool has_room(const struct opsock *d)
 {
-	return d->n < d->cfg.most || longest_waiting(d);
+	return d->n < d->cfg.most || some_can_go(&d->waiting) || some_can_go(&d->busy);
 }
 
-/* Return: whether a place is free. */
-static bool make_room(struct opsock *d)
+static unsigned count_of(const struct list *head, const uint8_t *host)
+{
+	unsigned n = 0;
+
+	for (const struct list *it = head->next; it != head; it = it->next)
+		n += memcmp(container_of(it, struct visitor, link)->host, host, OPSOCK_HOST) == 0;
+	return n;
+}
+
+/* The first visitor of the two lists that can go, of the host with most visitors if one of @host
+ * comes in; NULL: none can go. */
+static struct visitor *to_displace(const struct opsock *d, const uint8_t *host)
+{
+	const struct list *const heads[] = {&d->waiting, &d->busy};
+	struct visitor *found = NULL;
+	unsigned most = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		for (struct list *it = heads[i]->next; it != heads[i]; it = it->next) {
+			struct visitor *v = container_of(it, struct visitor, link);
+			unsigned n = count_of(&d->waiting, v->host) + count_of(&d->busy, v->host);
+
+			n += memcmp(v->host, host, OPSOCK_HOST) == 0;
+			if (n > most && can_go(v)) {
+				most = n;
+				found = v;
+			}
+		}
+	}
+	return found;
+}
+
+/* Return: whether a place is free for a connection of @host. */
+static bool make_room(struct opsock *d, const uint8_t *host)
 {
 	struct visitor *v;
 
 	free_over(d, false);
 	if (d->n < d->cfg.most)
 		return true;
-	v = longest_waiting(d);
+	v = to_displace(d, host);
 	if (!v)
 		return false;
 	end(v);
@@ -284,13 +325,16 @@ static void on_arrival(struct loop_watch *watch, unsigned events)
 
 	(void)events;
 	for (unsigned i = 0; i < ACCEPTS; i++) {
+		struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
+		socklen_t len = sizeof(peer);
+		uint8_t host[OPSOCK_HOST] = {0};
 		int fd;
 
 		if (!has_room(d)) {
 			stop_listening(d); /* until opsock_tick() finds a place */
 			return;
 		}
-		fd = accept4(d->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		fd = accept4(d->fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0 && errno == ECONNABORTED)
 			continue;
 		if (fd < 0) {
@@ -302,8 +346,10 @@ static void on_arrival(struct loop_watch *watch, unsigned events)
 			}
 			return;
 		}
-		if (make_room(d))
-			come_in(d, fd);
+		if (d->cfg.host_of)
+			d->cfg.host_of(&peer, host);
+		if (make_room(d, host))
+			come_in(d, fd, host);
 		else
 			close(fd);
 	}

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
 
 #include "base/err.h"
 #include "base/list.h"
@@ -15,18 +17,25 @@
  *
  * State:  a connection ("visitor") has one place of .most, memory for a request and an answer, and
  *         a deadline.
- * Danger: a program that connects without end, sends half a request, or does not read its answer,
- *         would use up descriptors and memory of the gateway, and lock other operators out.
+ * Danger: a host that connects without end, sends half a request, or does not read its answers,
+ *         would use up descriptors and memory of the gateway, and lock the operators of all other
+ *         hosts out.
  * Rule:   numbers, octets and times are limited (struct opsock_config). If all places are taken, a
- *         new connection displaces the one that has waited longest without a request. Connections
- *         that are being answered, or are kept (visitor_keep()), stay; then the new connection
- *         waits in the kernel's queue.
- * Pinned: tests/operators/test_opsock.c:a_new_visitor_displaces_the_longest_silent, the_next_waits, a_slow_visitor_leaves,
+ *         new connection displaces one of the host that has the most connections, the new one
+ *         counted: the connection that has waited longest for its request, or, if none waits, the
+ *         one that has read nothing of its answer for the longest time. Connections that are kept
+ *         (visitor_keep()), or held without .cancel (visitor_hold()), stay. If all are of these
+ *         kinds, the new connection waits in the kernel's queue.
+ * Pinned: tests/operators/test_opsock.c:a_host_displaces_its_own, a_new_visitor_displaces_the_longest_silent,
+ *         the_slowest_reader_is_displaced, the_next_waits, a_slow_visitor_leaves,
  *         a_visitor_that_does_not_read_leaves, a_kept_visitor_keeps_its_place
  *
  * One thread only. Nothing is logged here.
  */
 struct opsock;
+
+/* Length of the octets that say of which host a connection is. */
+enum { OPSOCK_HOST = 20 };
 
 /** struct visitor - one connection; first member of the user's structure. */
 struct visitor {
@@ -35,6 +44,7 @@ struct visitor {
 	struct loop_watch watch;
 	unsigned watched; /* events in use: LOOP_READ, LOOP_WRITE */
 	int fd;
+	uint8_t host[OPSOCK_HOST];
 	nsec_t deadline;
 	nsec_t timeout;	  /* time limit set by visitor_keep(); 0: not kept */
 	bool is_answered; /* the answer is complete once .out has been sent */
@@ -60,6 +70,9 @@ struct opsock_config {
 	size_t answer_bytes;  /* most octets of answers that were not sent yet */
 	bool once;	      /* one request for each connection */
 	nsec_t (*now)(void);
+	/** Set @host to octets that are equal for peers of the same host. NULL: all connections are
+	 * of one host. */
+	void (*host_of)(const struct sockaddr_storage *peer, uint8_t *host);
 	/** Length of the first request in @in; 0: incomplete. */
 	size_t (*whole)(const char *in, size_t len);
 	/** Called with a request of @len octets, which the user may change. The user calls
@@ -74,6 +87,10 @@ struct opsock_config {
 	/** Called when a kept visitor has sent no request in its time, for a last message before
 	 * the connection ends. NULL: no message. */
 	void (*late)(struct visitor *v);
+	/** Called when the connection of a held visitor ends: no other code has a pointer to the
+	 * visitor any more, and visitor_release() need not be called. NULL: the visitor stays until
+	 * visitor_release(). */
+	void (*cancel)(struct visitor *v);
 	/** Called before the memory of a visitor is freed. NULL: not used. */
 	void (*forget)(struct visitor *v);
 	void *user;
@@ -129,8 +146,8 @@ static inline bool visitor_is_gone(const struct visitor *v)
 	return v->is_gone;
 }
 
-/** visitor_hold - keep the memory of @v until visitor_release(), even if its connection ends: other
- * code has a pointer to it. */
+/** visitor_hold - keep the memory of @v until visitor_release() or .cancel, even if its connection
+ * ends: other code has a pointer to it. */
 void visitor_hold(struct visitor *v);
 void visitor_release(struct visitor *v);
 

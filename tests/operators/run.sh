@@ -358,6 +358,19 @@ case_hostile() {
 }
 fds_are() { [ "$(find "/proc/$PID/fd" | wc -l)" -le "$1" ]; }
 
+# One host takes all it can get of the metrics listener, and another one scrapes. With 60 routes an answer does not fit into a socket.
+case_hosts() {
+    local i sixty=()
+    configure
+    sed -i 's/^memory_limit = .*/memory_limit = "1G";/' "$CONF"
+    for i in {1..60}; do sixty+=("route$i" $((20100 + i)) ''); done
+    routes "${sixty[@]}"
+    gateway
+    timeout 400 python3 "$HERE/hosts.py" "$URL" >"$DIR/out" 2>&1 || fail "hosts.py"
+    cat "$DIR/out"
+    stop
+}
+
 # routes [NAME PORT EXTRA]...: a file of these; what stands before them is as configure() has it
 routes() {
     local comma=''

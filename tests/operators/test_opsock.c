@@ -4,6 +4,7 @@
 #include "tests/cmocka_all.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -22,13 +23,19 @@ static struct loop *loop;
 static struct opsock *opsock;
 static struct sockaddr_un at;
 static socklen_t at_len;
-static unsigned asked, forgotten, mores;
+static unsigned asked, forgotten, mores, cancelled;
 static struct visitor *held;
-static bool is_delivered;
+static bool is_delivered, can_cancel;
 
 static nsec_t now(void)
 {
 	return clock_now;
+}
+
+/* The first letter of the peer's name; see come_from(). */
+static void host_of(const struct sockaddr_storage *peer, uint8_t *host)
+{
+	host[OPSOCK_HOST - 1] = (uint8_t)((const struct sockaddr_un *)peer)->sun_path[1];
 }
 
 static size_t whole_line(const char *in, size_t len)
@@ -95,6 +102,12 @@ static void on_forget(struct visitor *v)
 	forgotten++;
 }
 
+static void on_cancel(struct visitor *v)
+{
+	(void)v;
+	cancelled++;
+}
+
 static void set_up(bool once)
 {
 	const struct opsock_config cfg = {.most = MOST,
@@ -103,15 +116,17 @@ static void set_up(bool once)
 					  .answer_bytes = ANSWER,
 					  .once = once,
 					  .now = now,
+					  .host_of = host_of,
 					  .whole = whole_line,
 					  .asked = on_asked,
 					  .more = on_more,
 					  .too_long = on_too_long,
 					  .late = on_late,
+					  .cancel = can_cancel ? on_cancel : NULL,
 					  .forget = on_forget};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
-	asked = forgotten = mores = 0;
+	asked = forgotten = mores = cancelled = 0;
 	held = NULL;
 	clock_now = NSEC_PER_SEC;
 	loop = loop_new();
@@ -152,6 +167,22 @@ static int come(void)
 	return fd;
 }
 
+/* Come from the host with the name @letter. */
+static int come_from(char letter)
+{
+	static unsigned n;
+	struct sockaddr_un own = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	assert_true(fd >= 0);
+	/* In no file system, and of this process alone. */
+	snprintf(own.sun_path + 1, sizeof(own.sun_path) - 1, "%c-opsock-%d-%u", letter,
+		 (int)getpid(), n++);
+	assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof(own)), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&at, at_len), 0);
+	return fd;
+}
+
 static void say(int fd, const char *text)
 {
 	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
@@ -162,6 +193,14 @@ static bool is_over(int fd)
 	char octet;
 
 	return recv(fd, &octet, 1, MSG_PEEK) == 0;
+}
+
+/* The same, if there may be octets before the end. */
+static bool is_cut(int fd)
+{
+	struct pollfd p = {.fd = fd};
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP);
 }
 
 static void hears(int fd, const char *text)
@@ -394,7 +433,112 @@ static void a_new_visitor_displaces_the_longest_silent(void **state)
 	tear_down();
 }
 
-/* When all places are of those being answered, the next one waits for the first that is free. */
+/* A host has all places, and goes on to connect. It displaces its own connections, whatever they wait for. */
+static void a_host_displaces_its_own(void **state)
+{
+	static const char *const says[] = {NULL, "fl", "flood\n", "hold\n"};
+	static char got[300 << 10];
+
+	(void)state;
+	can_cancel = true;
+	for (unsigned way = 0; way < sizeof(says) / sizeof(says[0]); way++) {
+		int crowd[100], other, reader;
+		size_t len = 0;
+
+		set_up(false);
+		reader = come_from('b');
+		say(reader, "much\n");
+		settle();
+		for (unsigned i = 0; i < 100; i++) {
+			crowd[i] = come_from('a');
+			if (says[way])
+				say(crowd[i], says[way]);
+			settle();
+			assert_true(opsock_visitors(opsock) <= MOST);
+		}
+		other = come_from('c');
+		settle();
+		assert_true(is_cut(crowd[97])); /* it made room for the newcomer */
+		assert_false(is_cut(crowd[98]));
+		close(crowd[0]);
+		crowd[0] = come_from('a');
+		settle();
+		assert_true(is_cut(crowd[98]));
+		say(other, "here\n");
+		settle();
+		hears(other, "here\n");
+		for (ssize_t n = 1; n > 0; settle()) {
+			n = recv(reader, got, sizeof(got), 0);
+			len += n > 0 ? (size_t)n : 0;
+		}
+		assert_int_equal(len, (256 << 10) + 1 + 5);
+		assert_int_equal(cancelled, way == 3 ? 99 : 0);
+		for (unsigned i = 0; i < 100; i++)
+			close(crowd[i]);
+		close(reader);
+		close(other);
+		settle();
+		tear_down();
+	}
+	can_cancel = false;
+}
+
+/* Each of many hosts has one connection: a host that comes once more displaces its own. */
+static void a_host_with_as_many_displaces_nobody_elses(void **state)
+{
+	int fds[MOST], again;
+
+	(void)state;
+	set_up(false);
+	for (int i = 0; i < MOST; i++) {
+		fds[i] = come_from((char)('a' + i));
+		settle();
+	}
+	again = come_from('c');
+	settle();
+	for (int i = 0; i < MOST; i++)
+		assert_int_equal(is_cut(fds[i]), i == 2);
+	for (int i = 0; i < MOST; i++)
+		close(fds[i]);
+	close(again);
+	settle();
+	tear_down();
+}
+
+/* If all are being answered, the one goes that has read nothing for longest. A connection that waits
+ * for its request goes before it. */
+static void the_slowest_reader_is_displaced(void **state)
+{
+	int readers[MOST], next[2];
+	char octets[4096];
+
+	(void)state;
+	set_up(false);
+	for (unsigned i = 0; i < MOST; i++) {
+		readers[i] = come();
+		say(readers[i], "flood\n");
+		settle();
+	}
+	while (recv(readers[0], octets, sizeof(octets), 0) > 0)
+		;
+	settle();
+	for (unsigned i = 0; i < 2; i++) {
+		next[i] = come();
+		settle();
+	}
+	for (unsigned i = 0; i < MOST; i++)
+		assert_int_equal(is_cut(readers[i]), i == 1);
+	assert_true(is_cut(next[0]));
+	assert_false(is_cut(next[1]));
+	for (unsigned i = 0; i < MOST; i++)
+		close(readers[i]);
+	close(next[0]);
+	close(next[1]);
+	settle();
+	tear_down();
+}
+
+/* When other code has pointers to all of them, the next one waits for the first place that is free. */
 static void the_next_waits(void **state)
 {
 	struct visitor *first;
@@ -408,7 +552,7 @@ static void the_next_waits(void **state)
 	first = held;
 	for (unsigned i = 1; i < MOST; i++) {
 		busy[i] = come();
-		say(busy[i], "flood\n");
+		say(busy[i], "hold\n");
 		settle();
 	}
 	next = come();
@@ -619,6 +763,9 @@ int main(void)
 		cmocka_unit_test(a_slow_visitor_leaves),
 		cmocka_unit_test(a_visitor_that_does_not_read_leaves),
 		cmocka_unit_test(a_new_visitor_displaces_the_longest_silent),
+		cmocka_unit_test(a_host_displaces_its_own),
+		cmocka_unit_test(a_host_with_as_many_displaces_nobody_elses),
+		cmocka_unit_test(the_slowest_reader_is_displaced),
 		cmocka_unit_test(the_next_waits),
 		cmocka_unit_test(without_descriptors_it_waits),
 		cmocka_unit_test(held_ones_stay),
