@@ -95,6 +95,7 @@ static void mistakes(void **state)
 	refuse_line("dance", "no such command: dance");
 	refuse_line("--loud status", "no such option: --loud");
 	refuse_line("status --socket", "needs a value");
+	refuse_line("status --socket=", "needs a path");
 	refuse_line("status now", "unexpected: now");
 	refuse_line("kill", "which session?");
 	refuse_line("kill session", "which session?");

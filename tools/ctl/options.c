@@ -156,6 +156,8 @@ static int parse_options(int argc, char **argv, struct ctl_options *o, struct sa
 			said->bits |= SAID(opt);
 		switch (opt) {
 		case 's':
+			if (!*optarg) /* an address of zeros, where any program may listen */
+				return bad(why, "--socket needs a path", "");
 			o->socket = optarg;
 			break;
 		case OPT_JSON:
