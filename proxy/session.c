@@ -150,7 +150,7 @@ static void session_on_msg(struct session *s, struct leg *leg, struct leg_out *o
 	}
 	/* A reverse call came before the client's first message: the client's version is not
 	 * known yet. */
-	leg_report(leg, out->msg->xid, RPC_CALL, &system);
+	leg_reject(leg, out->msg->xid, &system);
 	leg_put(leg, &out->held);
 }
 

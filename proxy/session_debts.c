@@ -63,7 +63,8 @@ static bool taken(const struct leg *leg, const struct session_ops *ops, uint64_t
 	return is_coarse;
 }
 
-/* Queued replies are behind the posted Sends and Writes, so octets of these count as well. */
+/* Queued replies are behind the posted Sends and Writes, so octets of these count as well. The
+ * report of a transaction is a reply. */
 static struct owed owes_replies(const struct leg *leg, const struct session_ops *ops)
 {
 	uint64_t queued = leg->active != NULL;
@@ -78,11 +79,13 @@ static struct owed owes_replies(const struct leg *leg, const struct session_ops 
 	return o;
 }
 
+/* The transport's reports are the next Sends, as soon as the peer leaves credits for them. */
 static struct owed owes_octets(const struct leg *leg, const struct session_ops *ops)
 {
 	uint64_t done = leg->t->count.sends - leg->sending + ops->writes.done;
 	struct owed o = {.paid = done, .due = done + leg->sending + ops->writes.posted};
 
+	o.due += leg->t->nreports;
 	o.is_owed = o.due > o.paid;
 	if (o.is_owed)
 		o.is_coarse = taken(leg, ops, &o.moved);
@@ -118,8 +121,10 @@ static const struct debt_kind {
 } debts[DEBTS] = {
 	[DEBT_REPLIES] = {owes_replies, LEG_BLOCK_SINK,
 			  "the peer takes replies too slowly, or leaves no credit for them"},
-	[DEBT_OCTETS] = {owes_octets, LEG_BLOCK_SINK,
-			 "the peer does not take Sends and Writes, or too slowly"},
+	[DEBT_OCTETS] =
+		{owes_octets, LEG_BLOCK_SINK,
+		 "the peer does not take Sends and Writes, or too slowly, or leaves no credit for "
+		 "error reports"},
 	[DEBT_READS] = {owes_reads, LEG_BLOCK_TURN | LEG_BLOCK_RECEIVE | LEG_BLOCK_SINK,
 			"the peer does not answer Reads, or too slowly"},
 	[DEBT_MESSAGE] = {owes_message, LEG_BLOCK_INPUT | LEG_BLOCK_CREDIT,

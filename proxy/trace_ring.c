@@ -33,7 +33,7 @@ static void describe(const struct txn *t, struct trace_rpc *r)
 	memcpy(r->at, t->at, sizeof(r->at));
 	r->at[TRACE_ENDED] = s->proxy->now;
 	r->outcome = t->outcome;
-	r->error = t->error;
+	r->error = t->error.code;
 	r->kind = t->kind;
 	r->xid = t->in.xid;
 	r->is_reverse = t->reverse;

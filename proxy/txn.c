@@ -13,7 +13,8 @@
  *   device short:  CALL --> SHORT (exposures withdrawn, and a pause) --> CALL: txn_device_busy.c
  *
  * Any step can end in FAILED: the requester gets an error report of its own version, every exposure
- * is fenced, and operations still posted are awaited.
+ * is fenced, and operations still posted are awaited. The report waits for credits in the
+ * transaction, which holds nothing else meanwhile.
  *
  * All memory is taken before anything is posted (WAITING holds none), so transactions never wait
  * for each other while they hold memory.
@@ -30,6 +31,7 @@
 #include "proxy/txn_memory.h"
 #include "proxy/txn_remote_inval.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -58,9 +60,8 @@ static bool may_be_answered(const struct txn *t)
 {
 	const struct leg_tx *tx = &t->reply_tx;
 
-	return t->state == TXN_FAILED ||
-	       (t->state == TXN_REPLY &&
-		(!t->reply_pending || tx->posted || tx->encoded || tx->tx.body_sent));
+	return t->state >= TXN_REPLY &&
+	       (!t->reply_pending || tx->posted || tx->encoded || tx->tx.body_sent);
 }
 
 bool txn_xid_is_free(struct session *s, uint32_t xid, bool reverse)
@@ -81,6 +82,14 @@ static void txn_unhash(struct txn *t)
 	*p = t->hash_next;
 }
 
+/* Give back what @t holds besides its block. */
+static void give_held(struct txn *t)
+{
+	leg_put(t->req, &t->call_held);
+	leg_put(t->rsp, &t->reply_held);
+	txn_give(t);
+}
+
 void txn_release(struct txn *t)
 {
 	struct session *s = t->s;
@@ -94,9 +103,7 @@ void txn_release(struct txn *t)
 	list_del(&t->op_link);
 	list_del(&t->cut_through_link);
 	timer_disarm(&s->proxy->timers, &t->late);
-	leg_put(t->req, &t->call_held);
-	leg_put(t->rsp, &t->reply_held);
-	txn_give(t);
+	give_held(t);
 	txn_unqueue(t);
 	s->ntxns--;
 	txn_free_block(q, t);
@@ -106,8 +113,13 @@ void txn_finish_if_idle(struct txn *t)
 {
 	struct session *s = t->s;
 
-	if (t->ops || t->cut_through_writes || t->call_pending || t->reply_pending)
+	if (t->ops || t->cut_through_writes || t->call_pending)
 		return;
+	if (t->reply_pending) {
+		if (t->state == TXN_FAILED)
+			give_held(t); /* a report needs none of it */
+		return;
+	}
 	txn_release(t);
 	session_touch(s);
 }
@@ -137,8 +149,10 @@ void txn_fail_with(struct txn *t, const struct rpc_error *e)
 	t->s->route->count.errors_to_requester++;
 	t->s->route->count.errors_to[session_side(t->req)][e->code]++;
 	t->outcome = TRACE_FAILED;
-	t->error = e->code;
-	leg_report(t->req, t->in.xid, RPC_CALL, e);
+	assert(!t->reply_pending);
+	t->error = *e;
+	t->reply_pending = true;
+	leg_report(t->req, &t->reply_tx, &t->in, &t->error);
 	give_up(t);
 }
 

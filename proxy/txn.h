@@ -38,10 +38,11 @@ enum txn_state {
 	/* The device has no resources for an exposure: exposures are withdrawn, and tried again
 	 * soon. */
 	TXN_SHORT,
-	TXN_FENCE,  /* exposures are being withdrawn before their memory is used */
-	TXN_PUSH,   /* RDMA Writes of the responder's results to the requester are under way */
-	TXN_REPLY,  /* the reply is queued or being sent to the requester */
-	TXN_FAILED, /* an error was reported; operations still posted are awaited */
+	TXN_FENCE, /* exposures are being withdrawn before their memory is used */
+	TXN_PUSH,  /* RDMA Writes of the responder's results to the requester are under way */
+	TXN_REPLY, /* the reply is queued or being sent to the requester */
+	/* An error is reported; its report is queued, and operations still posted are awaited. */
+	TXN_FAILED,
 };
 
 /* Forms in which a call is not sent again after a refusal; each form is given up at most once. */
@@ -100,8 +101,10 @@ struct txn {
 	/* When each point was reached; 0: not yet. */
 	nsec_t at[TRACE_MARKS];
 	enum trace_outcome outcome;
-	enum rpc_error_code error;	  /* error reported to the requester */
-	bool call_pending, reply_pending; /* the message is with its leg: sent and not given back */
+	struct rpc_error error; /* error reported to the requester */
+	/* The message is with its leg: sent and not given back. .reply_pending: the reply, or the
+	 * report of .error. */
+	bool call_pending, reply_pending;
 	/* The reply has come, perhaps before the call's completion. */
 	bool replied;
 	/* The reply is sent without the round-trip extension: txn_return_again(). */
@@ -210,7 +213,7 @@ void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out 
 struct txn *txn_find(struct session *s, uint32_t xid, bool reverse);
 
 /** txn_xid_is_free - whether a new call may have @xid: its requester cannot wait for the answer to an
- * older one. A reply that waits for credits has not answered its call. */
+ * older one. A reply or report that waits for credits has not answered its call. */
 bool txn_xid_is_free(struct session *s, uint32_t xid, bool reverse);
 
 /**

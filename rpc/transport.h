@@ -134,6 +134,9 @@ struct rpc_octets {
 	struct view here, bulk; /* octets in the first piece, and in the second */
 };
 
+/* Error reports that wait for control(), and most of them that one received message causes. */
+enum { RPC_REPORTS = 32, RPC_REPORTS_OF_ONE = 2 };
+
 enum { RPC_MAX_TRANSMISSIONS = 16 }; /* most Sends of one message of the round-trip extension */
 
 /* Most pieces of memory that a Send is made of: header, body, zeros, data. */
@@ -183,10 +186,12 @@ struct rpc_transport_ops {
 	/**
 	 * recv - process one received message; sets all of @rx
 	 *
+	 * The user calls it only while rpc_has_report_room(), because any message may cause
+	 * reports.
 	 * Malformed input is not an error of this call: the report about it is queued for control()
 	 * and .kind is RPC_RX_NONE.
 	 * Return: 0; or an ERR_CLASS_PEER code when the connection must be closed (credits overrun,
-	 *         error queue overrun, negotiation broken).
+	 *         negotiation broken).
 	 */
 	int (*recv)(struct rpc_transport *t, struct view in, struct rpc_rx *rx);
 
@@ -272,7 +277,7 @@ struct rpc_transport_ops {
 	 * report - queue an error report about the peer's message @xid
 	 * @dir: direction of the message it answers (RPC_CALL normally)
 	 *
-	 * Maps to what the version can say. Return: 0 or ERR_NOSPACE (queue full: close).
+	 * Maps to what the version can say. Return: 0, or ERR_NOSPACE if RPC_REPORTS wait.
 	 */
 	int (*report)(struct rpc_transport *t, uint32_t xid, enum rpc_dir dir,
 		      const struct rpc_error *e);
@@ -334,7 +339,8 @@ struct rpc_transport {
 	unsigned version;
 	struct rpc_params own;
 	struct rpc_limits peer;
-	bool ready; /* negotiation done; always so for version 1 */
+	bool ready;	   /* negotiation done; always so for version 1 */
+	unsigned nreports; /* error reports that wait for control() */
 	/* set before recv() and again(): octets of the message in the second piece of its
 	 * Receive */
 	struct view bulk;
@@ -351,5 +357,11 @@ struct rpc_transport {
 	struct rpc_counters count;
 	struct rpc_late late; /* calls abandoned by forget() */
 };
+
+/** rpc_has_report_room - whether the reports that one more message may cause find room. */
+static inline bool rpc_has_report_room(const struct rpc_transport *t)
+{
+	return t->nreports <= RPC_REPORTS - RPC_REPORTS_OF_ONE;
+}
 
 #endif

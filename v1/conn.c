@@ -52,10 +52,10 @@ static const struct v1_conn *const_conn_of(const struct rpc_transport *t)
 
 static int queue_report(struct v1_conn *c, const struct v1_header *h)
 {
-	if (c->nreports == V1_REPORTS)
+	if (c->t.nreports == RPC_REPORTS)
 		return ERR_NOSPACE;
-	c->reports[(c->first_report + c->nreports) % V1_REPORTS] = *h;
-	c->nreports++;
+	c->reports[(c->first_report + c->t.nreports) % RPC_REPORTS] = *h;
+	c->t.nreports++;
 	return 0;
 }
 
@@ -92,14 +92,14 @@ static int conn_control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 	struct v1_header *h = &c->reports[c->first_report];
 	int len;
 
-	if (c->nreports == 0)
+	if (c->t.nreports == 0)
 		return 0;
 	h->credit = rpc_account_grants(&t->own);
 	len = v1_error_encode(h, buf, cap);
 	if (len < 0)
 		return len;
-	c->first_report = (c->first_report + 1) % V1_REPORTS;
-	c->nreports--;
+	c->first_report = (c->first_report + 1) % RPC_REPORTS;
+	c->t.nreports--;
 	t->count.sends++;
 	t->count.errors_sent++;
 	return len;

@@ -14,7 +14,6 @@
 
 enum {
 	V1_MAX_CREDITS = RPC_MAX_CREDITS,
-	V1_REPORTS = 64,       /* error reports that wait for control() */
 	V1_SEGMENT_COUNT = 16, /* segments that Linux takes in one chunk list */
 };
 
@@ -37,8 +36,8 @@ enum {
 struct v1_conn {
 	struct rpc_transport t; /* must be the first field: the ops get a pointer to it */
 	struct rpc_account calls;
-	struct v1_header reports[V1_REPORTS];
-	unsigned first_report, nreports;
+	struct v1_header reports[RPC_REPORTS]; /* a ring */
+	unsigned first_report;
 };
 
 /**

@@ -284,8 +284,8 @@ static int send_report(struct v2_conn *c, uint8_t *buf, size_t cap)
 	len = emit(c, &h, buf, cap);
 
 	if (len > 0) {
-		c->report_head = (c->report_head + 1) % V2_REPORTS;
-		c->nreports--;
+		c->report_head = (c->report_head + 1) % RPC_REPORTS;
+		c->t.nreports--;
 		c->t.count.errors_sent++;
 	}
 	return len;
@@ -334,7 +334,7 @@ static int control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 		if (c->auth->verdict == V2_AUTH_DONE)
 			v2_conn_authenticated(c);
 		/* The reason for the end is sent as well, if it is a report. */
-		if (len || c->auth->verdict != V2_AUTH_FAILED || !c->nreports || !can_send)
+		if (len || c->auth->verdict != V2_AUTH_FAILED || !c->t.nreports || !can_send)
 			return len;
 		return send_report(c, buf, cap);
 	}
@@ -346,7 +346,7 @@ static int control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 		return 0;
 	if (c->tx_open) /* 6.3.6, 6.3.9: nothing but a further part */
 		return 0;
-	if (c->nreports > 0 && can_send)
+	if (c->t.nreports > 0 && can_send)
 		return send_report(c, buf, cap);
 	if (!heard)
 		return 0;

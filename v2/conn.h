@@ -39,7 +39,7 @@ enum v2_state {
 	V2_CLOSED,	/* other version, or a breach that ends the connection */
 };
 
-enum { V2_REPORTS = 32, V2_MAX_MESSAGE = 8 << 20, V2_SENT = 64, V2_SENT_REPLIES = 32 };
+enum { V2_MAX_MESSAGE = 8 << 20, V2_SENT = 64, V2_SENT_REPLIES = 32 };
 
 /** struct v2_report - an RDMA2_ERROR that waits for its credit. */
 struct v2_report {
@@ -122,8 +122,8 @@ struct v2_conn {
 	bool lacks_rtr_responses;
 	bool waits; /* a message of several Sends waits for credits: credit_cover.h */
 
-	struct v2_report reports[V2_REPORTS]; /* a ring */
-	unsigned report_head, nreports;
+	struct v2_report reports[RPC_REPORTS]; /* a ring */
+	unsigned report_head;
 };
 
 /**

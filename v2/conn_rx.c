@@ -691,7 +691,8 @@ int v2_conn_arrive(struct rpc_transport *t, struct view in)
 	c->arrived++;
 	if (has_prefix && h.vers == V2_VERSION)
 		v2_credit_limit(&c->credit, h.credit);
-	return has_prefix && is_grant(&h) ? 1 : 0;
+	/* A malformed GRANT draws a report, so it waits. */
+	return has_prefix && is_grant(&h) && in.len == V2_PREFIX_BYTES ? 1 : 0;
 }
 
 int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)

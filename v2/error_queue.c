@@ -3,15 +3,15 @@
 
 int v2_conn_queue_report(struct v2_conn *c, uint32_t xid, uint32_t vers, const struct rpc_error *e)
 {
-	if (c->nreports == V2_REPORTS)
+	if (c->t.nreports == RPC_REPORTS)
 		return ERR_NOSPACE;
-	c->reports[(c->report_head + c->nreports++) % V2_REPORTS] =
+	c->reports[(c->report_head + c->t.nreports++) % RPC_REPORTS] =
 		(struct v2_report){.xid = xid, .vers = vers, .error = *e};
 	return 0;
 }
 
-/* Queues a report about a message just received. If the ring is full, because the peer leaves no
- * credit to send reports, the connection ends. */
+/* Queues a report about a message just received. The ring is full only if recv() was called
+ * without room (rpc_has_report_room()). */
 int v2_queue_error(struct v2_conn *c, const struct v2_hdr *h, uint32_t xid,
 		   const struct rpc_error *e)
 {
@@ -35,7 +35,8 @@ int v2_queue_fault(struct v2_conn *c, const struct v2_hdr *h, const struct rtr_f
 	int err = v2_queue_error(c, h, bad->xid, &report);
 
 	if (!err) {
-		struct v2_report *r = &c->reports[(c->report_head + c->nreports - 1) % V2_REPORTS];
+		struct v2_report *r =
+			&c->reports[(c->report_head + c->t.nreports - 1) % RPC_REPORTS];
 
 		r->fault = *fault;
 		r->number = bad->number;

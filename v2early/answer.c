@@ -6,7 +6,7 @@
 int early_answer_with(struct early_conn *c, const struct early_report *report)
 {
 	c->t.count.invalid++;
-	return early_reports_add(&c->reports, report) ? ERR_PROTO : 0;
+	return early_reports_add(&c->reports, &c->t.nreports, report) ? ERR_PROTO : 0;
 }
 
 struct early_option *early_option_of(struct early_conn *c, uint32_t xid)

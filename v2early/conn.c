@@ -73,9 +73,9 @@ static int conn_control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 	struct early_conn *c = conn_of(t);
 	int len;
 
-	if (c->reports.n == 0 || c->tx_open)
+	if (t->nreports == 0 || c->tx_open)
 		return 0;
-	len = early_reports_take(&c->reports, rpc_account_grants(&t->own), buf, cap);
+	len = early_reports_take(&c->reports, &t->nreports, rpc_account_grants(&t->own), buf, cap);
 	if (len < 0)
 		return len;
 	t->count.sends++;
@@ -92,7 +92,7 @@ static int conn_report(struct rpc_transport *t, uint32_t xid, enum rpc_dir dir,
 					? early_report_vers(&t->own, xid, EARLY_VERSION)
 					: early_report(xid, EARLY_ERR_BAD_HEADER);
 
-	return dir == RPC_CALL ? early_reports_add(&c->reports, &r) : 0;
+	return dir == RPC_CALL ? early_reports_add(&c->reports, &t->nreports, &r) : 0;
 }
 
 /* --- receiving --- */

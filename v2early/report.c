@@ -37,11 +37,11 @@ struct early_report early_report_fault(const struct rtr_id *bad, const struct rt
 	return r;
 }
 
-int early_reports_add(struct early_reports *r, const struct early_report *report)
+int early_reports_add(struct early_reports *r, unsigned *n, const struct early_report *report)
 {
-	if (r->n == EARLY_REPORTS)
+	if (*n == RPC_REPORTS)
 		return ERR_NOSPACE;
-	r->of[(r->first + r->n++) % EARLY_REPORTS] = *report;
+	r->of[(r->first + (*n)++) % RPC_REPORTS] = *report;
 	return 0;
 }
 
@@ -69,7 +69,8 @@ static int encode_fault(const struct early_report *r, struct early_header *h, ui
 	return len;
 }
 
-int early_reports_take(struct early_reports *r, uint32_t credit, uint8_t *buf, size_t cap)
+int early_reports_take(struct early_reports *r, unsigned *n, uint32_t credit, uint8_t *buf,
+		       size_t cap)
 {
 	const struct early_report *first = &r->of[r->first];
 	struct early_header h = {.xid = first->xid,
@@ -83,7 +84,7 @@ int early_reports_take(struct early_reports *r, uint32_t credit, uint8_t *buf, s
 
 	if (len < 0)
 		return len;
-	r->first = (r->first + 1) % EARLY_REPORTS;
-	r->n--;
+	r->first = (r->first + 1) % RPC_REPORTS;
+	(*n)--;
 	return len;
 }

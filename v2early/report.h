@@ -10,8 +10,6 @@
 #include "rtrext/message.h"
 #include "v2early/header.h"
 
-enum { EARLY_REPORTS = 48 };
-
 /** struct early_report - an RDMA2_ERROR or a Report Error that waits for control(). */
 struct early_report {
 	uint32_t xid, vers, err;
@@ -22,10 +20,10 @@ struct early_report {
 	struct rtr_id lead; /* Report Error: the group that led to it */
 };
 
-/** struct early_reports - a ring of reports; all zero: empty. */
+/** struct early_reports - a ring of reports, whose number is .nreports of the transport. */
 struct early_reports {
-	struct early_report of[EARLY_REPORTS];
-	unsigned first, n;
+	struct early_report of[RPC_REPORTS];
+	unsigned first;
 };
 
 /** early_report - the report @err about the message @xid. */
@@ -40,11 +38,13 @@ struct early_report early_report_vers(const struct rpc_params *own, uint32_t xid
 struct early_report early_report_fault(const struct rtr_id *bad, const struct rtr_fault *fault,
 				       const struct rtr_id *lead);
 
-/** early_reports_add - add a report. Return: 0, or ERR_NOSPACE. */
-int early_reports_add(struct early_reports *r, const struct early_report *report) WARN_UNUSED;
+/** early_reports_add - add a report to the @n of @r. Return: 0, or ERR_NOSPACE. */
+int early_reports_add(struct early_reports *r, unsigned *n,
+		      const struct early_report *report) WARN_UNUSED;
 
-/** early_reports_take - encode the first report, which must exist, into @buf. Return: its
- * length, or ERR_NOSPACE: it stays. */
-int early_reports_take(struct early_reports *r, uint32_t credit, uint8_t *buf, size_t cap);
+/** early_reports_take - encode the first of the @n reports, which must exist, into @buf. Return:
+ * its length, or ERR_NOSPACE: it stays. */
+int early_reports_take(struct early_reports *r, unsigned *n, uint32_t credit, uint8_t *buf,
+		       size_t cap);
 
 #endif

@@ -425,6 +425,18 @@ bool leg_reads_are_blocked(struct leg *leg, const struct rpc_msg *call)
 	return true;
 }
 
+/* Return: whether the first message in .rxq may be processed; if reports are in its way, send them. */
+static bool leg_takes_input(struct leg *leg)
+{
+	if (leg->stalled || leg_has_group(leg) || leg_awaits_handshake_slot(leg) ||
+	    leg_holds_back(leg) || leg->closing)
+		return false;
+	if (!leg_reports_wait(leg))
+		return true;
+	leg_pump(leg);
+	return !leg_reports_wait(leg) && !leg->closing;
+}
+
 void leg_next(struct leg *leg, struct leg_out *out)
 {
 	struct leg_tx *tx = leg_next_sent(leg);
@@ -450,12 +462,13 @@ void leg_next(struct leg *leg, struct leg_out *out)
 	}
 	if (leg->also_failed)
 		leg_also_failed(leg, out);
-	while (out->kind == LEG_OUT_NONE && !leg->stalled && !leg_has_group(leg) &&
-	       !leg_awaits_handshake_slot(leg) && !leg_holds_back(leg) && !leg->closing &&
+	while (out->kind == LEG_OUT_NONE && !list_is_empty(&leg->rxq) && leg_takes_input(leg) &&
 	       (item = list_pop(&leg->rxq)))
 		leg_process(leg, container_of(item, struct leg_rbuf, link), out);
 	if (leg->group_state == LEG_GROUP_READY && out->kind == LEG_OUT_NONE && !leg->closing)
 		leg_next_group(leg, out);
+	if (out->kind == LEG_OUT_NONE && (tx = leg_next_sent(leg)))
+		leg_tx_done(tx, out);
 }
 
 void leg_put_held(struct leg *leg, struct leg_held *held)

@@ -106,6 +106,8 @@ struct leg_tx {
 	 * LEG_OUT_SENT */
 	struct rpc_tx tx;
 	uint32_t inv_handle; /* peer's handle to invalidate with the last Send, or 0 */
+	/* Private: leg_report() with this error, about the call .tx.msg; NULL: a message. */
+	const struct rpc_error *report;
 	/* Set by the caller: CRCs of octets in a Receive, and of octets in a region. For each Send
 	 * the fabric gets the CRCs of its largest piece. */
 	struct leg_summed summed[2];
@@ -234,7 +236,7 @@ struct leg {
 	uint32_t grant;	 /* credits that leg_set_grant() allows the peer */
 	/* Our calls without a reply: Receives are reserved for the replies. */
 	uint32_t awaiting;
-	struct list rxq; /* messages received while the leg is stalled, in order */
+	struct list rxq; /* messages received that wait (leg_next()), in order */
 	/* Receives of a group (one message of the round-trip extension in several Sends) that
 	 * have come, in order */
 	struct list group;
@@ -276,8 +278,9 @@ struct leg {
 	struct list replies, calls; /* leg_tx that wait for credits or slots */
 	/* A continued message being sent: no other message may come between its parts. */
 	struct leg_tx *active;
-	uint64_t sent;	  /* octets of completed Sends, messages of the transport's own excepted */
-	uint64_t replied; /* replies whose last Send was posted */
+	uint64_t sent; /* octets of completed Sends, messages of the transport's own excepted */
+	/* Replies whose last Send was posted, and calls of which the transport has the report. */
+	uint64_t replied;
 	struct list dead; /* leg_tx to be given back before anything else */
 	bool closing, closed_reported;
 	bool discarding; /* the continued message in progress was refused: its parts are dropped */
@@ -439,6 +442,24 @@ static inline bool leg_awaits_handshake_slot(const struct leg *leg)
 static inline bool leg_holds_back(const struct leg *leg)
 {
 	return leg->held && leg->proof && leg->proof->auth.verdict == V2_AUTH_DONE;
+}
+
+/**
+ * leg_reports_wait - so many error reports wait that the peer's next message waits as well
+ *
+ * State:  the peer's messages cause error reports, and the peer leaves no credits for these, or
+ *         does not take what was sent.
+ * Danger: without a limit the reports fill the memory. With an end of the connection at the limit,
+ *         a peer that keeps to its credits loses its calls for a burst of errors.
+ * Rule:   a message is given to the transport only if the reports that it may cause have room.
+ *         Otherwise the message waits in its Receive, in order, and only GRANTs are processed. The
+ *         report of a transaction waits in the transaction (leg_report()). A peer that takes no
+ *         reports ends by DEBT_OCTETS, or by DEBT_REPLIES if reports of transactions wait.
+ * Pinned: tests/session/test_many_reports.c, decision 160.
+ */
+static inline bool leg_reports_wait(const struct leg *leg)
+{
+	return leg->t && !rpc_has_report_room(leg->t);
 }
 
 /** leg_init - make @leg safe for leg_fini(); call it before anything else. */
@@ -624,8 +645,13 @@ uint32_t leg_limit(const struct leg *leg);
  */
 void leg_credits_final(struct leg *leg);
 
-/** leg_report - queue an error report about the peer's message @xid. */
-void leg_report(struct leg *leg, uint32_t xid, enum rpc_dir dir, const struct rpc_error *e);
+/** leg_report - queue an error report, @e, about @call of the peer, in order with the replies. All
+ * three are borrowed until LEG_OUT_SENT gives @tx back. */
+void leg_report(struct leg *leg, struct leg_tx *tx, const struct rpc_msg *call,
+		const struct rpc_error *e);
+
+/** leg_reject - report an error about call @xid of the message that is being processed. */
+void leg_reject(struct leg *leg, uint32_t xid, const struct rpc_error *e);
 
 /** leg_pump - post what credits allow; call it once after a batch of inputs and sends. With
  * .copies, leg_next() may have something afterwards. */

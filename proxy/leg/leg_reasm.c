@@ -168,7 +168,7 @@ int leg_reasm_alloc_nowait(struct leg *leg)
 
 	if (reasm_move_to(leg, leg->reasm_total, BUF_COPIED_CALL))
 		return 0;
-	leg_report(leg, leg->reasm_xid, RPC_CALL, &system);
+	leg_reject(leg, leg->reasm_xid, &system);
 	return ERR_AGAIN;
 }
 

@@ -338,7 +338,7 @@ static bool took_shared(struct leg *leg, const struct fabric_event *ev, struct l
 static inline void take_message(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 {
 	if (leg->stalled || leg_has_group(leg) || leg_awaits_handshake_slot(leg) ||
-	    leg_holds_back(leg) || !list_is_empty(&leg->rxq))
+	    leg_holds_back(leg) || leg_reports_wait(leg) || !list_is_empty(&leg->rxq))
 		leg_queue(leg, rb, out);
 	else
 		leg_process(leg, rb, out);

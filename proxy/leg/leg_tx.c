@@ -110,7 +110,8 @@ void leg_send(struct leg *leg, struct leg_tx *tx)
 		list_add_tail(&leg->dead, &tx->link);
 		return;
 	}
-	list_add_tail(tx->tx.msg->dir == RPC_REPLY ? &leg->replies : &leg->calls, &tx->link);
+	list_add_tail(tx->report || tx->tx.msg->dir == RPC_REPLY ? &leg->replies : &leg->calls,
+		      &tx->link);
 }
 
 bool leg_unsend(struct leg *leg, struct leg_tx *tx)
@@ -161,23 +162,37 @@ void leg_credits_final(struct leg *leg)
 	leg->t->ops->no_more(leg->t);
 }
 
-/*
- * State:  the peer causes error reports and leaves no credits for them.
- * Danger: queued reports take memory without limit, or the peer never learns of an error.
- * Rule:   the transport keeps a limited number of reports. If there is no room for a report even
- *         after leg_pump(), the leg ends (draft-07 7.4).
- * Pinned: tests/v2/test_v2_conn.c:reports_wait_for_credit
- */
-void leg_report(struct leg *leg, uint32_t xid, enum rpc_dir dir, const struct rpc_error *e)
+void leg_report(struct leg *leg, struct leg_tx *tx, const struct rpc_msg *call,
+		const struct rpc_error *e)
 {
-	if (leg->state != LEG_OPEN || leg->closing)
-		return;
-	if (leg->t->ops->report(leg->t, xid, dir, e) == 0)
-		return;
-	leg_pump(leg); /* many reports in one turn: sending those before makes room */
-	/* draft-07 7.4: a Responder that cannot send its error MUST close the connection. */
-	if (!leg->closing && leg->t->ops->report(leg->t, xid, dir, e) < 0)
-		leg_close(leg, ERR_NOSPACE, "more errors to report than the peer takes");
+	tx->tx.msg = call;
+	tx->report = e;
+	leg_send(leg, tx);
+}
+
+void leg_reject(struct leg *leg, uint32_t xid, const struct rpc_error *e)
+{
+	int err = 0;
+
+	if (leg->state == LEG_OPEN && !leg->closing)
+		err = leg->t->ops->report(leg->t, xid, RPC_CALL, e);
+	/* The transport was given the message with room for reports, and queued none about it. */
+	assert(err == 0);
+	(void)err;
+}
+
+/* Give the report of @tx, the first of the replies, to the transport. Reports wait here as long as
+ * the transport has one, so that its room is left to messages that arrive. */
+static void hand_over(struct leg *leg, struct leg_tx *tx)
+{
+	int err = leg->t->ops->report(leg->t, tx->tx.msg->xid, RPC_CALL, tx->report);
+
+	assert(err == 0);
+	(void)err;
+	leg->replied++;
+	tx->encoded = tx->over = true;
+	list_del(&tx->link);
+	list_add_tail(&leg->dead, &tx->link);
 }
 
 /* The part [from, from+len) of the body as gather pieces after the header's. */
@@ -288,7 +303,7 @@ static struct leg_tx *next_tx(struct leg *leg)
 		return leg->t->ops->may_send(leg->t, &leg->active->tx) ? leg->active : NULL;
 	if (!list_is_empty(&leg->replies)) {
 		tx = list_first(&leg->replies, struct leg_tx, link);
-		if (leg->t->ops->may_send(leg->t, &tx->tx))
+		if (tx->report ? leg->t->nreports == 0 : leg->t->ops->may_send(leg->t, &tx->tx))
 			return tx;
 	}
 	if (!list_is_empty(&leg->calls) && has_receive_for_reply(leg)) {
@@ -446,6 +461,12 @@ static void send_what_may(struct leg *leg)
 		if (!tx) {
 			leg_free_slot(leg, slot);
 			return;
+		}
+		if (tx->report) {
+			leg_free_slot(leg, slot);
+			hand_over(leg, tx);
+			ask = true;
+			continue;
 		}
 		before = last;
 		whole = !leg->active;

@@ -398,7 +398,7 @@ static void reports_of_the_user(void **state)
 	ASSERT_REPORT(41, 1, 32, V1_ERROR, V1_ERR_VERS, 1, 2);
 }
 
-/* In order, round the ring, and closed rather than overrun. */
+/* In order, round the ring. Its user gives the connection no message without room in it. */
 static void report_queue_is_bounded(void **state)
 {
 	struct rpc_error e = {RPC_ERROR_CHUNK, 0, 0};
@@ -407,19 +407,20 @@ static void report_queue_is_bounded(void **state)
 
 	(void)state;
 	be(RPC_ACCEPTOR);
-	for (int i = 0; i < V1_REPORTS / 2; i++)
+	for (int i = 0; i < RPC_REPORTS / 2; i++)
 		assert_int_equal(conn.t.ops->report(&conn.t, xid++, RPC_CALL, &e), 0);
-	for (int i = 0; i < V1_REPORTS / 2; i++) {
+	for (int i = 0; i < RPC_REPORTS / 2; i++) {
 		assert_int_equal(conn.t.ops->control(&conn.t, out, sizeof(out)), 20);
 		assert_int_equal(xdr_peek_u32(out), seen++);
 	}
-	for (int i = 0; i < V1_REPORTS; i++)
+	for (int i = 0; i < RPC_REPORTS; i++)
 		assert_int_equal(conn.t.ops->report(&conn.t, xid++, RPC_CALL, &e), 0);
+	assert_false(rpc_has_report_room(&conn.t));
 	assert_int_equal(conn.t.ops->report(&conn.t, 0, RPC_CALL, &e), ERR_NOSPACE);
 	begin(99, 1, 8, 9);
 	assert_int_equal(recv_rc(), ERR_PROTO);
 	assert_int_equal(err_class(recv_rc()), ERR_CLASS_PEER);
-	for (int i = 0; i < V1_REPORTS; i++) {
+	for (int i = 0; i < RPC_REPORTS; i++) {
 		assert_int_equal(conn.t.ops->control(&conn.t, out, sizeof(out)), 20);
 		assert_int_equal(xdr_peek_u32(out), seen++);
 	}

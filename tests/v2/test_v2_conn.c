@@ -471,7 +471,7 @@ static void credits_count_on_arrival(void **state)
 	assert_int_equal(conn_feed(CALL_1), ERR_PROTO);
 }
 
-/* Reports wait for credit, in a ring that ends. */
+/* Reports wait for credit, in a ring. Its user gives the connection no message without room in it. */
 static void reports_wait_for_credit(void **state)
 {
 	static const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
@@ -490,8 +490,12 @@ static void reports_wait_for_credit(void **state)
 
 	conn_open(RPC_ACCEPTOR);
 	conn_grant(1);
-	for (unsigned i = 0; i < V2_REPORTS; i++)
+	for (unsigned i = 0; i < RPC_REPORTS; i++) {
+		assert_int_equal(rpc_has_report_room(&conn.t),
+				 i + RPC_REPORTS_OF_ONE <= RPC_REPORTS);
 		assert_int_equal(conn.t.ops->report(&conn.t, i, RPC_CALL, &system), 0);
+	}
+	assert_false(rpc_has_report_room(&conn.t));
 	assert_int_equal(conn.t.ops->report(&conn.t, 99, RPC_CALL, &system), ERR_NOSPACE);
 	assert_int_equal(conn_feed("00000001 00000002 00000001 0000000e"), ERR_PROTO);
 }

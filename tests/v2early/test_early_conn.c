@@ -513,7 +513,7 @@ static void reports_of_the_user(void **state)
 	ASSERT_REPORT(41, 2, 32, EARLY_ERROR, EARLY_ERR_VERS, 1, 2);
 }
 
-/* In order, round the ring, and closed rather than overrun; a flood of options does it, too. */
+/* In order, round the ring; options too. Its user gives the connection no message without room in it. */
 static void report_queue_is_bounded(void **state)
 {
 	uint32_t xid = 0, seen = 0;
@@ -522,7 +522,7 @@ static void report_queue_is_bounded(void **state)
 	(void)state;
 	be(RPC_ACCEPTOR);
 	for (int round = 0; round < 3; round++) {
-		for (int i = 0; i < EARLY_REPORTS * 2 / 3; i++) {
+		for (int i = 0; i < RPC_REPORTS * 2 / 3; i++) {
 			begin(xid++, 1, EARLY_OPTIONAL);
 			GEN_WORDS(&x, CALL, 1, 0);
 			recv_kind(RPC_RX_NONE);
@@ -531,8 +531,9 @@ static void report_queue_is_bounded(void **state)
 			assert_int_equal(xdr_peek_u32(out), seen++);
 		assert_int_equal(seen, xid);
 	}
-	for (int i = 0; i < EARLY_REPORTS; i++)
+	for (int i = 0; i < RPC_REPORTS; i++)
 		recv_kind(RPC_RX_NONE);
+	assert_false(rpc_has_report_room(&conn.t));
 	assert_int_equal(recv_rc(), ERR_PROTO);
 }
 

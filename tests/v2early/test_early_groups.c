@@ -192,7 +192,7 @@ static void expect_report(uint32_t xid, uint32_t number, bool has_lead, enum rtr
 	assert_int_equal(r.fault.code, code);
 	assert_int_equal(r.fault.min, expected);
 	assert_int_equal(r.fault.value, current);
-	assert_int_equal(conn.reports.n, 0);
+	assert_int_equal(conn.t.nreports, 0);
 }
 
 /* rtr 4.3: "makes sure that the buffers will be available and indicates to the responder how many": as many as the
@@ -281,7 +281,7 @@ static void more_than_were_kept(void **state)
 	o = more(XID, 1, RPC_REPLY); /* what continues it is dropped without a word */
 	feed(&o, BULK);
 	assert_int_equal(rx.kind, RPC_RX_NONE);
-	assert_int_equal(conn.reports.n, 0);
+	assert_int_equal(conn.t.nreports, 0);
 }
 
 /* The next call of @xid + 1 waits as well; after the first of three transmissions for @xid something else comes. */
@@ -333,7 +333,7 @@ static void groups_that_break(void **state)
 	o.ninfo = 2;
 	feed(&o, 0);
 	assert_is_lost(false);
-	assert_int_equal(conn.reports.n, 0);
+	assert_int_equal(conn.t.nreports, 0);
 	begin_two(); /* another answer, which is lost with it */
 	feed_reply(XID + 1);
 	assert_is_lost(true);

@@ -377,7 +377,7 @@ static void an_answer_that_is_wrong(void **state)
 	ask();
 	assert_int_equal(feed(&o, 4), 0);
 	assert_int_equal(rx.kind, RPC_RX_ERROR);
-	assert_int_equal(conn.reports.n, 0);
+	assert_int_equal(conn.t.nreports, 0);
 }
 
 /* Section 2: a responder without Transmit Responses refuses a request for one. If it has sent a Transmit Response, its

@@ -53,7 +53,7 @@ enum task_state {
 	TASK_PULLING,  /* Reads are under way */
 	TASK_PUSHING,  /* Writes are being posted */
 	TASK_REPLYING, /* the leg has the reply */
-	TASK_ENDING,   /* no reply: the task waits only for its operations */
+	TASK_ENDING,   /* no reply: the task waits only for its operations and its error report */
 };
 
 struct task {
@@ -70,7 +70,8 @@ struct task {
 	struct task_job jobs[TASK_JOBS];
 	unsigned njobs, job;
 	unsigned ops; /* posted, and not completed */
-	bool sending; /* the leg has the reply */
+	struct rpc_error error;
+	bool sending; /* the leg has the reply, or the report of .error */
 };
 
 /** task_begin - a call arrived; takes the held message of @out. May close the connection. */

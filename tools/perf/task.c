@@ -62,10 +62,10 @@ static void task_end(struct task *t)
 /* Answer with an error report of the transport, and without a reply. */
 static void refuse(struct task *t, enum rpc_error_code code, uint32_t a, uint32_t b)
 {
-	const struct rpc_error e = {code, a, b};
-
+	t->error = (struct rpc_error){code, a, b};
 	t->conn->server->totals.refused++;
-	leg_report(&t->conn->leg, t->call.xid, RPC_CALL, &e);
+	t->sending = true;
+	leg_report(&t->conn->leg, &t->tx, &t->call, &t->error);
 	leg_put(&t->conn->leg, &t->held);
 	server_mark(t->conn);
 	task_end(t);
