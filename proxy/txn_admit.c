@@ -87,6 +87,7 @@ static enum txn_verdict try_start(struct txn *t)
 	if (need > largest && t->reply_bytes > s->proxy->cfg.max_payload) {
 		/* BUDGET_HEADERS may have doubled the block of the Reply chunk. */
 		t->reply_bytes = s->proxy->cfg.max_payload;
+		t->detects_cut = t->to_filer;
 		need = txn_need(t, &exposures);
 	}
 	if (need > largest || exposures > most)

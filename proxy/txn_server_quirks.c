@@ -43,7 +43,8 @@ void txn_server_quirks_init(struct txn *t)
  *         that fills the chunk is whole then, as far as the gateway can know. A Reply chunk that
  *         the gateway chose is longer by REPLY_TELLTALE, and the plan takes that into account. If
  *         the requester would take a longer reply in another form (.expected), its own chunk is
- *         longer by REPLY_TELLTALE as well.
+ *         longer by REPLY_TELLTALE as well. If the requester's chunk is longer than the gateway
+ *         offers, a reply that fills the gateway's was cut.
  * Pinned: tests/session/test_written.c:a_reply_chunk_is_as_long_as_the_client_s, decision 89;
  *         tests/session/test_strangers.c:every_octet_of_strangers.
  */
@@ -56,7 +57,7 @@ uint32_t txn_reply_room(struct txn *t, uint32_t planned)
 {
 	uint32_t payload = t->s->proxy->cfg.max_payload, most = budget_message(payload);
 
-	t->detects_cut = t->to_filer && !is_requesters(t, planned);
+	t->detects_cut = t->to_filer && (!is_requesters(t, planned) || planned > most);
 	/* A word above .max_payload would double the block. */
 	if (planned && planned < most && planned != payload && t->detects_cut)
 		planned += REPLY_TELLTALE;

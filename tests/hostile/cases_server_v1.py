@@ -247,6 +247,23 @@ variants(
 )
 answer('reply-chunk-more-told', 'decision 14', 'a Reply chunk of 25000 octets, 20024 were written',
        CUT, begin=reply_chunk_call)(lambda s: long_reply(s, 25000))
+
+
+@rule('server-v1-reply-chunk-cut', 'decision 89',
+      'a reply of 2 MiB, cut to the Reply chunk, which is shorter than that of the client (max_payload)',
+      V2Error(v2.ERR_REPLY_RESOURCE, 0))
+def _(s):
+    s.xid = s.end.new_xid()
+    s.end.call(rpc.fill_call(s.xid, 2 << 20), (), (), [s.end.conn.sink(3 << 20)])
+    offered = s.server.expect_msg(s.xid).reply
+    whole = rpc.reply(s.xid, rpc.fill(2 << 20))
+    for segment in offered:
+        s.server.conn.write(segment, whole[:segment.length])
+        whole = whole[segment.length:]
+    assert whole
+    s.server.send(v1.long_reply(s.xid, offered))
+
+
 answer('reply-chunk-inline', 'decision 50', 'an inline reply where a Reply chunk was offered', Served(),
        begin=reply_chunk_call)(reply)
 
