@@ -13,8 +13,9 @@
  *   device short:  CALL --> SHORT (exposures withdrawn, and a pause) --> CALL: txn_device_busy.c
  *
  * Any step can end in FAILED: the requester gets an error report of its own version, every exposure
- * is fenced, and operations still posted are awaited. The report waits for credits in the
- * transaction, which holds nothing else meanwhile.
+ * is fenced, and operations still posted are awaited. While the report waits for credits, the
+ * transaction keeps the Receive of its call: so a requester that takes no reports has no credits for
+ * further calls.
  *
  * All memory is taken before anything is posted (WAITING holds none), so transactions never wait
  * for each other while they hold memory.
@@ -82,10 +83,8 @@ static void txn_unhash(struct txn *t)
 	*p = t->hash_next;
 }
 
-/* Give back what @t holds besides its block. */
-static void give_held(struct txn *t)
+static void give_payload(struct txn *t)
 {
-	leg_put(t->req, &t->call_held);
 	leg_put(t->rsp, &t->reply_held);
 	txn_give(t);
 }
@@ -103,7 +102,8 @@ void txn_release(struct txn *t)
 	list_del(&t->op_link);
 	list_del(&t->cut_through_link);
 	timer_disarm(&s->proxy->timers, &t->late);
-	give_held(t);
+	leg_put(t->req, &t->call_held);
+	give_payload(t);
 	txn_unqueue(t);
 	s->ntxns--;
 	txn_free_block(q, t);
@@ -117,7 +117,7 @@ void txn_finish_if_idle(struct txn *t)
 		return;
 	if (t->reply_pending) {
 		if (t->state == TXN_FAILED)
-			give_held(t); /* a report needs none of it */
+			give_payload(t);
 		return;
 	}
 	txn_release(t);

@@ -58,6 +58,10 @@ uint32_t txn_reply_room(struct txn *t, uint32_t planned)
 	uint32_t payload = t->s->proxy->cfg.max_payload, most = budget_message(payload);
 
 	t->detects_cut = t->to_filer && (!is_requesters(t, planned) || planned > most);
+	/* A longer one is not for an item of .max_payload with its header, so it gets no block of twice
+	 * that size. */
+	if (planned > most)
+		return payload;
 	/* A word above .max_payload would double the block. */
 	if (planned && planned < most && planned != payload && t->detects_cut)
 		planned += REPLY_TELLTALE;

@@ -361,3 +361,22 @@ def _(s):
     m = s.server.expect_msg(s.xid)
     assert not m.rtr, '%r instead of the base form' % m
     answer(s, body=rpc.reply(s.xid, u32(8) + bytes(8)), data=b'')
+
+
+def proved_then(s, play):
+    """The server has answered a request rightly; @play answers the next one."""
+    call(s)
+    answer(s, placed_item(AT, SIZE, 0))
+    s.end.expect_msg(s.xid)
+    call(s)
+    play(s)
+
+
+@rule('proved-report', '8', 'after a right answer: a Report Error about the next request', FAILED, only=(2, 'early'))
+def _(s):
+    proved_then(s, lambda s: s.server.rtr(rtr.REPORT, rtr.report((s.xid, 0, 0), 3), xid=s.xid, direction=REPLY))
+
+
+@rule('proved-htype', '8', 'after a right answer: ERR_INVAL_HTYPE about the next request', FAILED, only=(2,))
+def _(s):
+    proved_then(s, lambda s: s.server.error(v2.ERR_INVAL_HTYPE, xid=s.xid))

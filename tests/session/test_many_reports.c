@@ -265,6 +265,33 @@ static void a_client_that_takes_no_reports_ends(void **state)
 	}
 }
 
+/* A client takes one report at a time, and sends as many calls as it may. A call whose report waits
+ * keeps its Receive, so the client has credits for few calls. */
+static void calls_whose_reports_wait_hold_credits(void **state)
+{
+	uint32_t xid = 1;
+
+	(void)state;
+	begin_client(2, 4);
+	raw.mute = true;
+	for (unsigned i = 0; i < 600 && !w.raw.closed; i++) {
+		for (unsigned n = 0; n < 50 && (int32_t)(raw.limit - raw.sent) > 1; n++) {
+			raw.sent++;
+			/* with a Write chunk of 2 GiB */
+			raw_words(&w.raw, xid, 2, raw.received, 10, 0, 0, 1, 1, 7, 0x7fffffff, 0, 0,
+				  0, 0, RAW_CALL_BODY(xid));
+			xid++;
+		}
+		world_run(&w, NSEC_PER_SEC / 80);
+		raw.sent++;
+		raw_words(&w.raw, 0, 2, raw.received + 1, 5);
+		world_run(&w, NSEC_PER_SEC / 80);
+		assert_in_range(session()->ntxns, 0, MOST + 16);
+	}
+	assert_in_range(xid, 2 * MOST, UINT32_MAX);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +300,7 @@ int main(void)
 		cmocka_unit_test(reverse_calls_with_chunks),
 		cmocka_unit_test(a_server_that_reports_all_calls_at_once),
 		cmocka_unit_test(a_client_that_takes_no_reports_ends),
+		cmocka_unit_test(calls_whose_reports_wait_hold_credits),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
