@@ -222,20 +222,10 @@ static uint64_t linux_adds(const struct txn *t)
 	return t->rsp->t->ops->traits->unsure_lengths ? added : 0;
 }
 
-/*
- * The end of the reply in a Reply chunk that was filled with the mark
- *
- * The mark is left behind what was written, so a binary search finds its beginning. The reply is
- * cut there only if the octets of mark are exactly those that Linux adds, or the reported length
- * was limited by the chunk.
- */
-static uint32_t marked_end(const struct txn *t)
+/* Return: where the mark begins in the Reply chunk, between @from and @end, two ends of words. The
+ * mark is behind what was written, so a binary search finds it. */
+static uint32_t mark_begins(const struct txn *t, uint32_t from, uint32_t end)
 {
-	uint64_t added = linux_adds(t);
-	uint32_t end = t->reply.len, least = added < end ? end - (uint32_t)added : 0, from = least;
-
-	if (!t->mark || end % 4)
-		return end;
 	while (from < end) {
 		uint32_t middle = from + (end - from) / 8 * 4;
 
@@ -244,7 +234,29 @@ static uint32_t marked_end(const struct txn *t)
 		else
 			from = middle + 4;
 	}
-	return end == least || t->reply.len == t->reply.cap ? end : t->reply.len;
+	return end;
+}
+
+/*
+ * The end of the reply in a Reply chunk that was filled with the mark; 0: the reported length is false
+ *
+ * A reply whose last word is the mark was not written to its end. It is cut where the mark begins in
+ * two cases: the server reported the length of the chunk; or the octets of mark are exactly those
+ * that Linux adds.
+ */
+static uint32_t marked_end(const struct txn *t)
+{
+	uint64_t added = linux_adds(t);
+	uint32_t len = t->reply.len, whole = len - len % 4, least;
+
+	if (!t->mark || !whole || !is_marked(t, whole))
+		return len;
+	if (len == t->reply.cap)
+		return mark_begins(t, 0, whole);
+	if (len != whole || added >= len)
+		return 0;
+	least = len - (uint32_t)added;
+	return !is_marked(t, least) && mark_begins(t, least, len) == least ? least : 0;
 }
 
 /* Whether the responder wrote all that it reported in @r. */
