@@ -17,7 +17,8 @@ _Static_assert((int)FABRIC_ADDR_TEXT >=
 		       (int)INET6_ADDRSTRLEN + (int)SCOPE_TEXT + (int)sizeof("[]:65535") - 1,
 	       "the longest address fits");
 
-/* The index of an interface by its name or, as getaddrinfo(3) does then, its number; 0: none. */
+/* The index of the interface with the name @text. If no interface has that name, @text may be the
+ * index itself, as for getaddrinfo(3). Return: 0: there is no such interface. */
 static uint32_t interface_index(const char *text)
 {
 	uint32_t index = if_nametoindex(text);
@@ -34,7 +35,7 @@ static uint32_t interface_index(const char *text)
 	return (uint32_t)number;
 }
 
-/* @text may be written to. */
+/* Parses an IPv6 address, perhaps with an interface. Changes @text. */
 static int parse_v6(char *text, struct sockaddr_in6 *v6)
 {
 	char *interface = strchr(text, '%');
@@ -87,7 +88,8 @@ bool fabric_addr_lacks_interface(const struct fabric_addr *addr)
 	       !v6->sin6_scope_id;
 }
 
-/* An interface may be gone while addresses that name it are still formatted. */
+/* The suffix of @v6 that names its interface, if it has one: the number if the interface is
+ * gone. */
 static void format_interface(const struct sockaddr_in6 *v6, char scope[SCOPE_TEXT])
 {
 	scope[0] = '\0';
@@ -192,8 +194,7 @@ bool fabric_net_has(const struct fabric_net *net, const struct fabric_addr *addr
 	return rest == 0 || (octets[whole] ^ net->octets[whole]) >> (8 - rest) == 0;
 }
 
-/* From the last octet on: takes @addr's bits behind the prefix of @from, and puts @to's prefix in
- * front of them. */
+/* Composes the address from its last octet to its first. */
 void fabric_net_move(const struct fabric_net *from, const struct fabric_net *to,
 		     const struct fabric_addr *addr, struct fabric_addr *out)
 {

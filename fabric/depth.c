@@ -11,7 +11,8 @@ void fabric_depth_init(struct fabric_depth *d, uint32_t least, uint32_t most)
 	};
 }
 
-/* The number to post: if peers may send less than the queue wants, it never gets that deep. */
+/* How many Receives the queue is filled to: the wanted depth, or all messages that peers may send,
+ * if these are fewer. */
 static uint32_t aim(const struct fabric_depth *d)
 {
 	return d->want < d->promised ? d->want : d->promised;

@@ -8,11 +8,14 @@
  * depth - how many Receives a shared queue should hold: as many as the load needs, whatever the
  * number of connections
  *
- * Pure counting, for every provider with shared Receives. A queue that ran low is doubled, unless
- * it holds all that peers may send. A queue that never fell below three quarters for a whole period
- * is halved. Both parts are counted from the most that the queue held in that period, because there
- * may not be memory for as many as it wants. Receives cannot be taken back from a queue: one that
- * is to shrink is not refilled.
+ * Pure counting, for every provider with shared Receives.
+ * - The wanted depth is doubled when the queue ran low, unless the queue holds all messages that
+ *   peers may send.
+ * - The wanted depth becomes half of the period's highest number of Receives, if the queue held
+ *   three quarters of that number, or more, for the whole period.
+ * - Three quarters and the half are those of the highest number, not of the wanted depth, because
+ *   there may not be memory for as many Receives as wanted.
+ * - Receives cannot be taken back from a queue. A queue shrinks because it is not refilled.
  */
 struct fabric_depth {
 	uint32_t want;	/* Receives the queue should hold */
@@ -24,16 +27,16 @@ struct fabric_depth {
 	uint32_t highest; /* most Receives posted at a time in this period */
 };
 
-/** fabric_depth_init - for a queue with room for @most; it starts with @least. */
+/** fabric_depth_init - for a queue with room for @most Receives, which wants @least at first. */
 void fabric_depth_init(struct fabric_depth *d, uint32_t least, uint32_t most);
 
-/** fabric_depth_limit - number of Receives; a device is to report when fewer are left. */
+/** fabric_depth_limit - number of Receives below which the queue runs low. */
 uint32_t fabric_depth_limit(const struct fabric_depth *d);
 
-/** fabric_depth_low - the queue fell below its limit. */
+/** fabric_depth_low - the queue fell below fabric_depth_limit(). */
 void fabric_depth_low(struct fabric_depth *d);
 
-/** fabric_depth_see - the queue has @posted Receives now: call before it is refilled, and after. */
+/** fabric_depth_see - the queue has @posted Receives now. Call it before and after each refill. */
 void fabric_depth_see(struct fabric_depth *d, uint32_t posted);
 
 /** fabric_depth_period - a period has passed. */

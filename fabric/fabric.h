@@ -13,18 +13,18 @@
 /**
  * fabric.h - the RDMA contract that fabric/iwarp, fabric/verbs and fabric/mem implement
  *
- * Reliable, ordered messages plus remote Read and Write over connections, as reliable-connected
- * queue pairs give. A struct fabric is one provider instance of one worker. The instance, its
- * connections and its events belong to one thread.
+ * Connections carry reliable, ordered messages, remote Reads and remote Writes, as
+ * reliable-connected queue pairs do. A struct fabric is one provider's instance for one worker. The
+ * instance, its connections and its events belong to one thread.
  *
- *   fabric_poll()   pulls one event; the provider never calls back into the user
+ *   fabric_poll()   returns one event; a provider never calls its user
  *   post ...        takes effect no later than the next fabric_flush(); exposures, too
  *
  * Receives belong to a connection (fabric_post_recv()), or to all connections of the instance
  * together (fabric_share_receives()). Receives of several pieces (.recv_pieces) always belong to
  * their connection.
  *
- * Rules every provider keeps:
+ * Rules that every provider keeps:
  * - Each posted operation (recv, send, read, write, withdraw that returned 0) completes exactly
  *   once: status 0, or an error, or ERR_FLUSHED. Until then its memory belongs to the provider.
  *   Operations of one kind complete in order. Sends and Writes take effect at the peer in the order
@@ -36,31 +36,31 @@
  * - fabric_destroy() may be called at any time. It ends the connection at once and purges its
  *   events. Every posted buffer is the caller's again on return.
  * - All memory named in an operation lies in a range given to fabric_register().
- * - Remote access is checked before an octet is read or written: the handle is one of this
- *   connection, its bounds, direction and lifetime hold. On a device without Memory Windows the
- *   handle may be one of the connection's domain. A breach ends the connection.
- * - An exposure is its owner's until the owner withdraws it. It may end before that: the peer
- *   invalidates it, or the connection ends. Even then it counts in max_exposures, its record of
- *   octets written stays, and its handle is not reused.
+ * - Remote access is checked before an octet is read or written: the handle belongs to this
+ *   connection, and the access keeps its bounds, direction and lifetime. On a device without Memory
+ *   Windows the handle may belong to the connection's domain. A breach ends the connection.
+ * - The user owns an exposure until the user withdraws it. The peer may lose access before: the
+ *   peer invalidates the handle, or the connection ends. Until withdrawn, the exposure counts in
+ *   max_exposures, its record of octets written stays, and its handle is not reused.
  * - fabric_withdraw() returns how many octets the peer wrote. No other call returns that, because a
  *   provider may be many messages ahead of the events that were polled.
- * - A stream (fabric_stream()) is an exposure with less memory than length. The peer's octets are
- *   reported by PLACED events as they arrive, each before the events of anything that arrived
- *   later. They belong to the user until fabric_went_on(). While the memory is full, the
- *   connection's input is not read (.sink_blocked).
+ * - A stream (fabric_stream()) is an exposure with less memory than length. PLACED events report
+ *   the peer's octets as they arrive, each before the events of anything that arrived later. The
+ *   octets belong to the user until fabric_went_on(). While the memory is full, the connection's
+ *   input is not read (.sink_blocked).
  * - Operations do not allocate, except from pools that grow with the load. Queue depths are fixed
  *   at connect or accept. A post beyond them returns ERR_AGAIN.
  *
  * And where Receives are shared:
  * - Any Receive may take the next message of any connection. The messages of one connection are
  *   reported in the order sent, by RECV events with .conn.
- * - A message that finds no Receive waits at its sender, with everything sent behind it. No
- *   connection ends for that. Other connections continue as soon as there is a Receive.
- * - A peer that has more than max_recvs messages not yet polled exceeds its limit: its connection
- *   ends. How many messages a peer may send at all is for the user to count.
- * - Nothing of them comes back with a connection: a Receive that took a message which was not
- *   polled stays posted. A Receive that comes back without a message is a RECV event with
- *   ERR_FLUSHED and no .conn. Reasons: its device is gone, or the load has fallen.
+ * - A message that finds no Receive waits at its sender, with everything sent behind it. The lack
+ *   of Receives ends no connection. Connections continue as soon as there are Receives.
+ * - A connection ends if its peer has sent more than max_recvs messages that are not polled yet.
+ *   The user counts how many messages a peer may send in all.
+ * - The end of a connection returns no Receive to the user: a Receive whose message was not polled
+ *   stays posted. If a Receive is returned without a message, a RECV event with ERR_FLUSHED and no
+ *   .conn reports it. Reasons: its device is gone, or the load has fallen.
  *
  * And where the provider limits what a connection may hold (.shares_out):
  *
@@ -68,13 +68,13 @@
  *         fabric_gave_back(). Few Receives are left, and C's next message needs one.
  * Danger: one connection, or many whose server hangs, use up all Receives; the replies that would
  *         free them find none.
- * Rule:   C takes no further Receive while it holds more than 1/FABRIC_RECV_PER_CONN_DIV of those that are left
- *         (fabric_may_hold()). Its input waits until more are left, or C holds fewer; other
- *         connections go on. RDMA Read responses may be behind the message that waits, and what C
- *         holds may be waiting for them. So a RECV_LIMITED event reports the wait, and the user gives back
- *         what it can. A user that has Reads to post (.reads_blocked) gets a second RECV_LIMITED event when the
- *         wait ends; a Receive may still be missing then. When at most 1/FABRIC_RECV_LOW_DIV are left,
- *         connections with Reads get read turns until their Reads are answered.
+ * Rule:   - C takes no further Receive while it holds more than fabric_may_hold() allows. C's input
+ *           waits until more are left, or C holds fewer. Other connections go on.
+ *         - Read responses may be behind the message that waits, and the user may need them before
+ *           it can give Receives back. A RECV_LIMITED event lets it give back the others.
+ *         - A user that holds back Reads (.reads_blocked) gets another RECV_LIMITED event when the
+ *           wait ends; a Receive may still be missing then.
+ *         - When few are left (FABRIC_RECV_LOW_DIV), connections with Reads get read turns.
  * Pinned: tests/fabric/contract_shared.c, tests/iwarp/test_iwarp_recv_sched.c, decision 81.
  */
 
@@ -103,11 +103,11 @@ struct fabric_tuning {
 /** struct fabric_conn_params - given with connect and accept. */
 struct fabric_conn_params {
 	const void *private_data; /* borrowed for the call; may be NULL */
-	/* octets; at most 56 in a request, 196 in an answer: InfiniBand's fields, which also append
-	 * zeros */
+	/* octets; at most 56 in a request, 196 in an answer. The peer of a verbs connection sees
+	 * zeros behind them. */
 	size_t private_data_len;
-	uint16_t ird, ord;  /* Reads served / issued at once; 0: provider's default */
-	uint32_t max_recvs; /* Receives; where they are shared: messages received and not polled */
+	uint16_t ird, ord;  /* most Reads served, issued at once; 0: the provider's default */
+	uint32_t max_recvs; /* most Receives; where they are shared: most messages not polled */
 	/* above 1: most pieces of a Receive; Receives are the connection's own then */
 	uint32_t recv_pieces;
 	uint32_t max_sends;	/* Sends, Writes and Reads together */
@@ -145,8 +145,8 @@ enum fabric_ev_type {
 	FABRIC_EV_WITHDRAWN,
 	/* of the stream .handle: .len octets at .at, which belong at .offset in it */
 	FABRIC_EV_PLACED,
-	/* .conn->recv_limited is set: its input waits because its user holds too many shared Receives. Or
-	 * the wait of a user that held back Reads (.reads_blocked) is over */
+	/* .conn->recv_limited is set: its input waits, because its user holds too many shared
+	 * Receives. Not set: this wait is over, and the user may post Reads that it held back */
 	FABRIC_EV_RECV_LIMITED,
 };
 
@@ -160,10 +160,10 @@ struct fabric_event {
 	uint32_t len;	      /* RECV: octets received; PLACED: octets placed */
 	uint32_t invalidated; /* RECV: the handle of ours that the message invalidated, or 0 */
 	uint32_t handle;      /* WITHDRAWN: the handle that is fenced now; PLACED: the stream's */
-	uint32_t written;     /* WITHDRAWN: octets written, as @written of fabric_withdraw() */
+	uint32_t written;     /* WITHDRAWN: octets, as @written of fabric_withdraw() */
 	uint32_t offset;      /* PLACED: where the octets belong in the stream */
 	const uint8_t *at;    /* PLACED: where the octets are in memory */
-	/* RECV: of the message, from its first octet on; the user's, for fabric_sums_give(); NULL: none */
+	/* RECV: sums of the message, from its first octet on; the user owns them; NULL: none */
 	struct fabric_sums *sums;
 	struct view private_data; /* REQUEST, CONNECTED, rejected: until the next fabric_poll() */
 	const char *why;	  /* DISCONNECTED: words for the log, static storage; may be NULL */
@@ -171,7 +171,7 @@ struct fabric_event {
 
 /** struct fabric_moved - octets since the connection was made. */
 struct fabric_moved {
-	uint64_t taken; /* octets sent that the peer has acknowledged */
+	uint64_t taken; /* octets sent that the peer's TCP has acknowledged */
 	uint64_t read;	/* payload octets received in Read responses */
 };
 
@@ -187,23 +187,21 @@ struct fabric_piece {
 	uint32_t len;
 };
 
-/* Every provider takes this many pieces in a gather list, and in a Receive; each checks that. */
+/* Most pieces of a gather list, and of a Receive. Every provider takes as many, and checks that. */
 enum { FABRIC_MAX_SGE = 8, FABRIC_MAX_PIECES = 4 };
 
 /* Streams: most pieces the user may hold at once; least octets of a window, except in tests. */
 enum { FABRIC_STREAM_PIECES = 4, FABRIC_STREAM_WINDOW = 65536 };
 
 /**
- * struct fabric_sums - CRCs of octets that come on one connection and go on on another one
+ * struct fabric_sums - CRCs of octets that arrive on one connection and are sent on another
  *
- * Embedded first in the provider's own structure. The user takes one for each piece of memory that is
- * filled on one connection, and then read by the other connection's peer or written to that peer. A
- * message gets its sums from the provider, with its RECV event. The user
- * names the sums with the exposures and operations that use this memory. So the octets go out with the CRC that
- * was checked when they came, and a receiver notices octets that changed in the gateway's memory.
- *
- * Rule: the sums are the user's for as long as the memory is its own, and are given back with the memory or before.
- *       A user that changes octets itself calls fabric_sums_end() before.
+ * Embedded first in the provider's own structure. Octets are sent with the CRC that was checked
+ * when they arrived. So their receiver notices if they changed in the gateway's memory.
+ * - A RECV event has the sums of its message. For memory that RDMA fills, the user takes sums.
+ * - The user names the sums with each exposure and operation that uses the memory.
+ * - The user owns the sums, and gives them back when it gives back the memory, or before.
+ * - Before the user itself changes octets, it calls fabric_sums_end().
  */
 struct fabric_sums {
 	struct fabric *fabric;
@@ -253,7 +251,7 @@ struct fabric_ops {
 	void (*went_on)(struct fabric_conn *c, uint32_t handle, uint32_t len);
 	int (*withdraw)(struct fabric_conn *c, uint32_t handle, void *cookie, uint32_t *written);
 
-	/* NULL, and the others too: this provider keeps no sums. */
+	/* NULL, and the four others too: this provider keeps no sums. */
 	struct fabric_sums *(*sums_take)(struct fabric_conn *from, struct fabric_conn *to,
 					 uint32_t len, uint32_t period);
 	void (*sums_give)(struct fabric_sums *s);
@@ -274,7 +272,7 @@ struct fabric_ops {
 	struct fabric_moved (*moved)(const struct fabric_conn *c);
 	size_t (*pooled)(const struct fabric *f);      /* NULL: 0 */
 	void (*shed)(struct fabric *f, size_t octets); /* set if .pooled is */
-	bool (*arriving)(const struct fabric *f);      /* NULL: it cannot tell */
+	bool (*arriving)(const struct fabric *f);      /* NULL: none are ever reported */
 	/* NULL: .conn_bytes for any depths. */
 	size_t (*conn_cost)(const struct fabric *f, const struct fabric_conn_params *params);
 	void (*free)(struct fabric *f);
@@ -289,57 +287,57 @@ struct fabric {
 	uint32_t receives_most; /* set by the user: most Receives it could ever have posted */
 	/* The provider limits how many Receives a connection holds: fabric_may_hold(). */
 	bool shares_out;
-	/* Receives are starved: at most 1/FABRIC_RECV_RESERVE_DIV are left, and connections with Reads wait for
-	 * others to give theirs back. */
+	/* At most 1/FABRIC_RECV_RESERVE_DIV of all Receives are left, and connections with Reads
+	 * wait until other connections give Receives back. */
 	bool recv_starving;
 	bool remote_inv;      /* the peer can invalidate handles on every connection */
 	bool reports_written; /* withdrawals return how many octets were written */
 	/* fabric_stream() works; false on devices, because an adapter writes directly to memory */
 	bool streams;
 	size_t conn_bytes; /* octets of heap that each connection takes for its life */
-	/* Set by the user: other instances that share the listener are to accept instead, if the
+	/* Set by the user: other instances of the listener are to accept new connections, if the
 	 * provider has a choice. */
 	bool is_fullest;
-	uint32_t arrived; /* incoming connections whose set-up request has not arrived */
+	uint32_t arrived; /* incoming connections whose set-up request is not complete yet */
 	bool pins;	  /* a device pins the pages of registered memory: they must stay */
 };
 
-/** struct fabric_conn - embedded first in each provider's own structure. Read only, but for the
- * user's fields. */
+/** struct fabric_conn - embedded first in each provider's own structure. The user changes only
+ * .owner, .recvs_held and .reads_blocked. */
 struct fabric_conn {
 	struct fabric *fabric;
 	void *owner; /* the user's, from connect, accept or (before accept) attach */
 	struct fabric_addr local, peer;
 	bool remote_inv; /* the peer can invalidate handles exposed on this connection */
-	bool no_reads; /* the peer said at set-up that it serves no Reads; fabric/verbs cannot tell */
+	bool no_reads;	 /* the peer said at set-up that it serves no Reads; never on verbs */
 	/* exposures that the peer can reach; for statistics and leak tests */
 	uint32_t handles_live;
-	/* The user's: shared Receives whose messages the user got and is not done with. */
+	/* Shared Receives that the user holds. The user adds 1 for a RECV event whose Receive it
+	 * keeps. */
 	uint32_t recvs_held;
-	/* The connection's input waits until .recvs_held falls (fabric_gave_back()), or more Receives are
-	 * left. */
+	/* The connection's input waits until .recvs_held falls (fabric_gave_back()), or more
+	 * Receives are left. */
 	bool recv_limited;
-	/* Set by the user while .recv_limited: it holds back Reads, because their responses would be
+	/* Set by the user while .recv_limited: the user holds back Reads, whose responses would be
 	 * behind the message that waits. Cleared when the wait ends, with a RECV_LIMITED event. */
 	bool reads_blocked;
 	/* The connection's input waits: a stream's window is full, because the user has not given
 	 * back what is in it (fabric_went_on()). */
 	bool sink_blocked;
-	/* The connection did not use its last read turn: all input was taken, no
-	 * Read was answered and hardly an octet came. Lack of Receives is not what holds it up. */
+	/* In its last read turn all input was taken, no Read was answered and few octets came. So
+	 * the connection does not wait for Receives. */
 	bool read_turn_unused;
 };
 
 /*
- * Limits on the shared Receives that a connection may hold (.shares_out). "Left" are those posted
- * and those that could be.
- * - A connection holds at most 1/FABRIC_RECV_PER_CONN_DIV of those that are left.
- * - With Reads outstanding it may hold more, as long as more than 1/FABRIC_RECV_READER_DIV of all are left:
- *   the responses may be behind its next message.
- * - When at most 1/FABRIC_RECV_LOW_DIV of all are left, only connections with a read turn, and connections
- *   that hold none, take a Receive. A read turn is for connections whose Reads are outstanding or held
- *   back (.reads_blocked).
- * - When at most 1/FABRIC_RECV_RESERVE_DIV of all are left, only connections that hold none take a Receive.
+ * Limits on the shared Receives that a connection may hold (.shares_out). A Receive is left if it
+ * is posted or could be posted. Each limit is a fraction (1/FABRIC_RECV_..._DIV):
+ * - PER_CONN: a connection that holds more than this part of those left takes no further one.
+ * - READER: while more than this part of all are left, connections with Reads outstanding take
+ *   more, because the responses may be behind the next message.
+ * - LOW: when at most this part of all are left, only connections with a read turn, and connections
+ *   that hold none, take one. Read turns are for connections with Reads outstanding or held back.
+ * - RESERVE: when at most this part of all are left, only connections that hold none take one.
  */
 enum {
 	FABRIC_RECV_PER_CONN_DIV = 8,
@@ -390,7 +388,7 @@ static inline bool fabric_arriving(const struct fabric *f)
 
 /**
  * fabric_connect - begin a connection; CONNECTED or DISCONNECTED follows
- * @conn: borrowed handle, the provider's until fabric_destroy()
+ * @conn: filled; owned by the provider, valid until fabric_destroy()
  *
  * Receives may be posted at once, and should be before CONNECTED.
  * Return: 0, or an error, and then no event follows: ERR_NOMEM; ERR_TOOBIG: private data or depths;
@@ -425,8 +423,8 @@ static inline void fabric_reject(struct fabric_conn *c, struct view private_data
 	c->fabric->ops->reject(c, private_data);
 }
 
-/** fabric_disconnect - orderly end: Sends and Writes posted before go out (bounded in time),
- * the rest is flushed, DISCONNECTED follows. */
+/** fabric_disconnect - orderly end: Sends and Writes posted before are sent, for a limited time.
+ * All other operations are flushed. DISCONNECTED follows. */
 static inline void fabric_disconnect(struct fabric_conn *c)
 {
 	c->fabric->ops->disconnect(c);
@@ -446,7 +444,7 @@ static inline void fabric_destroy(struct fabric_conn *c)
  * Call it before the first connection and after fabric_register(). The user then sets
  * .receives_left and .receives_most, before a flush; until then the number left counts as
  * unlimited.
- * Return: 0; ERR_CONFIG when the provider, or one of its devices, cannot: nothing has changed.
+ * Return: 0; ERR_CONFIG, and nothing has changed: the provider or a device cannot share Receives.
  */
 static inline int fabric_share_receives(struct fabric *f, uint32_t len, void *owner)
 {
@@ -472,7 +470,7 @@ static inline bool fabric_may_hold(uint32_t held, uint64_t left, uint32_t most)
 	       (held <= left / FABRIC_RECV_PER_CONN_DIV && left > most / FABRIC_RECV_LOW_DIV);
 }
 
-/** fabric_gave_back - the user no longer needs the message of a shared Receive; lowers .recvs_held. */
+/** fabric_gave_back - the user gave back a shared Receive that it held; lowers .recvs_held. */
 static inline void fabric_gave_back(struct fabric_conn *c)
 {
 	c->recvs_held--;
@@ -480,8 +478,8 @@ static inline void fabric_gave_back(struct fabric_conn *c)
 		c->fabric->ops->gave_back(c);
 }
 
-/** fabric_unshare_receives - once all connections are destroyed: every Receive posted and not
- * polled is the caller's again on return. */
+/** fabric_unshare_receives - ends sharing, after all connections are destroyed. Every Receive
+ * posted and not polled is the caller's again on return. */
 static inline void fabric_unshare_receives(struct fabric *f)
 {
 	f->ops->unshare_receives(f);
@@ -489,18 +487,18 @@ static inline void fabric_unshare_receives(struct fabric *f)
 }
 
 /**
- * fabric_receives_wanted - how many more Receives the recent load asks for
+ * fabric_receives_wanted - how many more Receives the user should post, by the recent load
  *
- * Ask before each fabric_flush(), and post as many, or as many as there is memory for. A queue that
- * runs low raises the number, quiet periods lower it (fabric/depth.h).
+ * Call it before each fabric_flush(), and post that many, or as many as there is memory for. A
+ * queue that runs low raises the number, quiet periods lower it (fabric/depth.h).
  */
 static inline uint32_t fabric_receives_wanted(const struct fabric *f)
 {
 	return f->ops->receives_wanted(f);
 }
 
-/** fabric_post_shared - post one shared Receive, of the agreed length, at @buf. Return: 0;
- * ERR_AGAIN: the queue is full. */
+/** fabric_post_shared - post one shared Receive at @buf, of the length that
+ * fabric_share_receives() was given. Return: 0; ERR_AGAIN: the queue is full. */
 static inline int fabric_post_shared(struct fabric *f, void *buf, void *cookie)
 {
 	return f->ops->post_shared(f, buf, cookie);
@@ -554,8 +552,8 @@ static inline int fabric_send(struct fabric_conn *c, const struct fabric_sge *sg
  * fabric_send_short - fabric_send() of a short message whose octets the provider copies
  *
  * The memory is the caller's again on return. No completion follows.
- * Return: false, and nothing happened: it is too long, other operations have to go before it, or
- *         the provider copies none. Use fabric_send() then.
+ * Return: false, and nothing happened: the message is too long, other operations have to go before
+ *         it, or the provider copies no Sends. Use fabric_send() then.
  */
 static inline bool fabric_send_short(struct fabric_conn *c, const struct fabric_sge *sge,
 				     unsigned nsge, uint32_t inv_handle)
@@ -574,7 +572,7 @@ static inline int fabric_write(struct fabric_conn *c, const struct fabric_sge *s
 /**
  * fabric_read - RDMA Read of @remote->length octets to @to
  *
- * Beyond the read depth the provider queues it. Return: 0, ERR_CLOSED; ERR_AGAIN as
+ * The provider queues Reads beyond the read depth. Return: 0, ERR_CLOSED; ERR_AGAIN as
  * fabric_expose(); ERR_PROTO: the peer said at set-up that it serves no Reads.
  */
 static inline int fabric_read(struct fabric_conn *c, void *to, const struct segment *remote,
@@ -605,10 +603,10 @@ static inline int fabric_expose(struct fabric_conn *c, void *addr, uint32_t len,
  * - PLACED events with @cookie report octets in the window, in the order written, wherever they
  *   belong in the stream. Octets written twice are reported twice.
  * - Reported octets are the user's until fabric_went_on().
- * - While the window has no room, or the user holds FABRIC_STREAM_PIECES pieces, the connection's
- *   input is not read (.sink_blocked).
- * - fabric_withdraw() counts as written only octets that PLACED events reported before it. Octets
- *   in the window that were not reported are lost. No PLACED event follows a withdrawal.
+ * - While the window has no room, or the user might get more than FABRIC_STREAM_PIECES pieces, the
+ *   connection's input is not read (.sink_blocked).
+ * - fabric_withdraw() counts only octets that PLACED events reported before it. Octets in the
+ *   window that were not reported are lost. No PLACED event follows a withdrawal.
  *
  * Return: as fabric_expose().
  */
@@ -627,15 +625,14 @@ static inline void fabric_went_on(struct fabric_conn *c, uint32_t handle, uint32
 
 /**
  * fabric_withdraw - fence an exposure before its memory is used again
- * @written: filled unless the return is 0, when FABRIC_EV_WITHDRAWN has it; may be NULL. Octets
- *           that the peer wrote from the start of the exposure without a gap, in whatever order.
- *           Octets behind a gap do not count. If Writes left too many gaps, some were filled with
- *           zeros (fabric/runs.h) and count as written. FABRIC_WRITTEN_UNKNOWN from a provider that
- *           cannot tell. 0 for a handle that is not the caller's to withdraw.
+ * @written: may be NULL. Filled, unless the return is 0; then FABRIC_EV_WITHDRAWN has the number.
+ *           Octets that the peer wrote from the start of the exposure up to the first gap, in any
+ *           order. If Writes left too many gaps, some were filled with zeros (fabric/runs.h), which
+ *           count as written. FABRIC_WRITTEN_UNKNOWN: the provider cannot tell. 0 for a handle that
+ *           the caller does not own.
  *
- * Only what was placed before the fence counts. Nothing is placed after it. A Write of which only a
- * part had arrived counts for nothing.
- * A handle that the peer has invalidated, or that is unknown, is fenced already.
+ * Octets of Writes that arrived completely before the fence count. Nothing is placed after it. A
+ * handle that the peer has invalidated, or that is unknown, is fenced already.
  * Return: 1: fenced now, no event follows; 0: FABRIC_EV_WITHDRAWN follows; ERR_CLOSED: fenced, and
  *         the connection has ended.
  */
@@ -649,10 +646,10 @@ static inline int fabric_withdraw(struct fabric_conn *c, uint32_t handle, void *
 }
 
 /**
- * fabric_sums_take - sums for @len octets of memory whose octets come on @from and go on on @to
- * @period: octets after which a message on @to ends, and the next one begins; UINT32_MAX: unknown
+ * fabric_sums_take - sums for @len octets of memory that are filled on @from and sent on @to
+ * @period: octets after which one message on @to ends and the next begins; UINT32_MAX: unknown
  *
- * Return: NULL if the providers keep none, or there is no memory.
+ * Return: owned by the caller; NULL if the providers keep no sums, or none are left.
  */
 static inline struct fabric_sums *fabric_sums_take(struct fabric_conn *from, struct fabric_conn *to,
 						   uint32_t len, uint32_t period)
@@ -662,22 +659,22 @@ static inline struct fabric_sums *fabric_sums_take(struct fabric_conn *from, str
 	return from->fabric->ops->sums_take(from, to, len, period);
 }
 
-/** fabric_sums_give - takes @s, which may be NULL; no exposure and no operation with it is left. */
+/** fabric_sums_give - takes @s, which may be NULL and which no exposure or operation uses now. */
 static inline void fabric_sums_give(struct fabric_sums *s)
 {
 	if (s)
 		s->fabric->ops->sums_give(s);
 }
 
-/** fabric_sums_end - the user changes octets: @s, which may be NULL, has none of them any more. */
+/** fabric_sums_end - before the user changes octets: @s, which may be NULL, becomes empty. */
 static inline void fabric_sums_end(struct fabric_sums *s)
 {
 	if (s)
 		s->fabric->ops->sums_end(s);
 }
 
-/** fabric_sum_exposure - right after fabric_expose() or fabric_stream(): the first octet of that memory is the
- * one at @at of @s, which may be NULL. With FABRIC_REMOTE_WRITE @s begins anew, and @at is 0. */
+/** fabric_sum_exposure - right after fabric_expose() or fabric_stream(): its first octet is octet
+ * @at of @s, which may be NULL. With FABRIC_REMOTE_WRITE @s is emptied, and @at is 0. */
 static inline void fabric_sum_exposure(struct fabric_conn *c, uint32_t handle,
 				       struct fabric_sums *s, uint32_t at)
 {
@@ -685,8 +682,9 @@ static inline void fabric_sum_exposure(struct fabric_conn *c, uint32_t handle,
 		c->fabric->ops->sum_exposure(c, handle, s, at);
 }
 
-/** fabric_sum_posted - right after fabric_read(), fabric_write() or fabric_send() that returned 0: the first octet of
- * its @piece-th piece that is not empty (0 for a Read) is the one at @at of @s, which may be NULL. Other pieces have no sums. */
+/** fabric_sum_posted - right after a fabric_read(), fabric_write() or fabric_send() returned 0: its
+ * piece number @piece (from 0; empty ones do not count; 0 for a Read) begins at octet @at of @s,
+ * which may be NULL. Other pieces have no sums. */
 static inline void fabric_sum_posted(struct fabric_conn *c, unsigned piece, struct fabric_sums *s,
 				     uint32_t at)
 {
@@ -703,10 +701,10 @@ static inline void fabric_flush(struct fabric *f)
 }
 
 /**
- * fabric_flush_posts - fabric_flush() of the @n instances that one thread serves, without deferred work
+ * fabric_flush_posts - fabric_flush() of the @n instances of a thread, without deferred work
  *
- * fabric_go_on() follows. All posts of all instances start before any instance goes on with connections
- * that move much data. So a reply on one instance does not wait for bulk input on another.
+ * The caller then calls fabric_go_on(). So all posts start before an instance continues with
+ * connections that move much data: a reply does not wait for bulk input on another instance.
  */
 static inline void fabric_flush_posts(struct fabric *const *fabrics, unsigned n)
 {
@@ -742,7 +740,7 @@ static inline nsec_t fabric_deadline(const struct fabric *f)
 	return f->ops->deadline(f);
 }
 
-/** fabric_tick - pass the time: set-up, stall and linger time-outs. */
+/** fabric_tick - acts on time-outs (of set-up, stall, linger) that are due at @now. */
 static inline void fabric_tick(struct fabric *f, nsec_t now)
 {
 	f->ops->tick(f, now);
@@ -751,8 +749,8 @@ static inline void fabric_tick(struct fabric *f, nsec_t now)
 /**
  * fabric_conn_bytes - octets that a connection with @params takes for its life
  *
- * That is heap and, for the queues of an RDMA device, locked memory; for these, the most that any
- * known device takes.
+ * These are heap and, for the queues of an RDMA device, locked memory (the most that any known
+ * device takes).
  */
 static inline size_t fabric_conn_bytes(const struct fabric *f,
 				       const struct fabric_conn_params *params)
@@ -778,10 +776,11 @@ static inline size_t fabric_pooled(const struct fabric *f)
 }
 
 /**
- * fabric_shed - memory is short: end connections that hold some of fabric_pooled() and have hardly
- * moved since the last call
+ * fabric_shed - memory is short: end connections that hold some of fabric_pooled() and have moved
+ * few octets since the last call, until @octets of that memory are free
  *
- * @octets of that memory at most are freed. Call it every few seconds while memory is short.
+ * Call it every few seconds while memory is short. A connection that held none of that memory at
+ * the call before does not end.
  */
 static inline void fabric_shed(struct fabric *f, size_t octets)
 {

@@ -7,7 +7,7 @@
 
 struct preauth_queue_host {
 	struct host host;    /* must be the first field */
-	struct list members; /* oldest first; the fields below are set while there are some */
+	struct list members; /* oldest first; .members and .rank are set while there are some */
 	struct list rank;    /* in by_count */
 };
 
@@ -32,7 +32,7 @@ void preauth_queue_fini(struct preauth_queue *queue)
 	queue->count = 0;
 }
 
-/* The number of members of @host has changed. */
+/* Puts @host, whose number of members has changed, into the list of its new number. */
 static void place_host(struct preauth_queue *queue, struct preauth_queue_host *host)
 {
 	unsigned n = host->host.uses;

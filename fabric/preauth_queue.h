@@ -7,37 +7,39 @@
 /**
  * preauth_queue - a bounded set of connections that have not sent their first message
  *
- * State:  connections that have sent nothing hold memory and descriptors.
+ * State:  connections that have not sent a whole message hold memory and descriptors.
  * Danger: one host fills the set, and no other host can connect.
- * Rule:   when the set is full, one member has to go: the oldest member of the host with the most
- *         members. So a host that fills the set displaces its own connections, and a host with few
- *         keeps them. Among hosts with equal counts the host that reached that count first loses
- *         its oldest.
+ * Rule:   when the set is full, the oldest member of the host with the most members has to leave.
+ *         So a host that fills the set displaces its own connections, and a host with few keeps
+ *         them. Among hosts with equal counts, the host that reached that count first loses its
+ *         oldest.
  * Pinned: tests/fabric/test_preauth_queue.c:a_host_with_many_displaces_its_own,
  *         :among_equals_the_oldest_goes, decision 66.
  *
- * Every call is O(1), whatever is in it.
+ * Every call is O(1).
  */
 struct preauth_queue_host;
 
 struct preauth_queue_member {
 	struct list link;
-	struct preauth_queue_host *host; /* NULL: it is in no queue */
+	struct preauth_queue_host *host; /* NULL: the member is in no queue */
 };
 
 struct preauth_queue {
 	struct host_table hosts;
-	unsigned most, count;
-	unsigned highest; /* members of the host with the most */
-	/* hosts by their number of members; among equals, the host that reached it first is
-	 * first */
+	unsigned most, count; /* members */
+	unsigned highest;     /* members of the host with the most */
+	/* hosts by their number of members; the host that reached a number first is first in its
+	 * list */
 	struct list *by_count;
 };
 
-/** preauth_queue_init - for @most members, at least 1. Return: 0 or ERR_NOMEM. No later call allocates. */
+/** preauth_queue_init - for @most members, at least 1; @seed as of host_table_init(). Return: 0 or
+ * ERR_NOMEM. No later call allocates. */
 int preauth_queue_init(struct preauth_queue *queue, unsigned most, uint64_t seed) WARN_UNUSED;
 
-/** preauth_queue_fini - after preauth_queue_init(), whether it failed or not; members are not touched. */
+/** preauth_queue_fini - free @queue, also after preauth_queue_init() failed. Members stay as they
+ * are. */
 void preauth_queue_fini(struct preauth_queue *queue);
 
 static inline bool preauth_queue_is_full(const struct preauth_queue *queue)
@@ -45,14 +47,15 @@ static inline bool preauth_queue_is_full(const struct preauth_queue *queue)
 	return queue->count >= queue->most;
 }
 
-/** preauth_queue_enter - adds @m, for a peer at @addr. @m is zero or has left; there is room (asserted). */
+/** preauth_queue_enter - adds @m (borrowed until it leaves), a connection of the peer at @addr. @m
+ * is zero or has left. The queue is not full (asserted). */
 void preauth_queue_enter(struct preauth_queue *queue, struct preauth_queue_member *m,
 			 const struct fabric_addr *addr);
 
-/** preauth_queue_leave - @m has sent its first message, or is gone; idempotent. */
+/** preauth_queue_leave - removes @m, if it is in a queue. */
 void preauth_queue_leave(struct preauth_queue *queue, struct preauth_queue_member *m);
 
-/** preauth_queue_first - the member that has to go first; NULL: the queue is empty. */
+/** preauth_queue_first - the member that has to leave first; NULL: the queue is empty. */
 struct preauth_queue_member *preauth_queue_first(struct preauth_queue *queue);
 
 /** preauth_queue_count_of - how many members are of the host of @addr. */

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Closes the smallest gap between @n runs, at least two: they become one run fewer. */
+/* Closes the smallest gap between the @n runs, at least two: two of them become one. Return: the
+ * gap. */
 static struct fabric_run close_gap(struct fabric_run *run, uint32_t n)
 {
 	struct fabric_run gap;
@@ -18,7 +19,8 @@ static struct fabric_run close_gap(struct fabric_run *run, uint32_t n)
 	return gap;
 }
 
-/* Inserts a run before the @at'th. */
+/* Inserts the run @new before run number @at. Return: whether a gap was closed to make room; then
+ * *@gap is that gap. */
 static bool runs_insert(struct fabric_runs *w, uint32_t at, struct fabric_run new,
 			struct fabric_run *gap)
 {
@@ -47,7 +49,7 @@ bool fabric_runs_add(struct fabric_runs *w, uint32_t from, uint32_t len, struct 
 		at++;
 	if (at == w->n || run[at].from > new.end)
 		return runs_insert(w, at, new, gap);
-	/* The new run touches the @at'th, and perhaps more behind it. */
+	/* The new octets touch run number @at, and perhaps runs behind it. */
 	if (from < run[at].from)
 		run[at].from = from;
 	for (last = at; last + 1 < w->n && run[last + 1].from <= new.end; last++)

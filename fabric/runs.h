@@ -11,10 +11,10 @@
  * runs - which octets of an exposure the peer has written, in whatever order its Writes came
  *
  * Pure counting, for every provider that sees each Write. Writes of one chunk need not come in the
- * order of their addresses (rfc5666bis-01 section 3.2.2), so what was written is kept as runs of
- * octets. FABRIC_RUNS runs are enough for every useful order. When another one would be needed, two
- * runs are merged: the caller fills the gap between them with zeros, which then count as written.
- * So no octet counts that was neither seen written nor filled, and no octet is filled twice.
+ * order of their addresses (rfc5666bis-01 section 3.2.2). So octets written are recorded as runs,
+ * FABRIC_RUNS at most. When another run would be needed, two runs are merged: the caller fills the
+ * gap between them with zeros, which then count as written. So an octet counts only if it was
+ * written or filled, and no octet is filled twice.
  */
 
 enum { FABRIC_RUNS = 4 };
@@ -36,8 +36,8 @@ struct fabric_runs {
  * overflow
  * @gap: filled on true
  *
- * Return: whether the caller has to fill @gap with zeros, now: it counts as written. It lies
- *         between octets written before this call or with it, never behind the last of them.
+ * Return: whether the caller has to fill @gap with zeros at once. @gap then counts as written. It
+ *         lies between octets written by now, never behind the last of them.
  */
 bool fabric_runs_add(struct fabric_runs *w, uint32_t from, uint32_t len,
 		     struct fabric_run *gap) WARN_UNUSED;

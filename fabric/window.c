@@ -10,7 +10,7 @@ void fabric_window_init(struct fabric_window *w, uint8_t *addr, uint32_t bytes)
 	*w = (struct fabric_window){.addr = addr, .bytes = bytes, .end = bytes};
 }
 
-/* Whether the part in use does not wrap around the end. */
+/* Whether the used part of the memory is one piece: it does not wrap around the end. */
 static bool is_straight(const struct fabric_window *w)
 {
 	return w->head > w->tail;
@@ -33,8 +33,8 @@ static bool goes_on(const struct fabric_window *w, uint32_t at, uint32_t offset)
 	return at == w->piece.at + w->piece.len && offset == w->piece.offset + w->piece.len;
 }
 
-/* Whether another piece may be reported. One of FABRIC_STREAM_PIECES is reserved for the piece not
- * reported yet, and one for the segment under way when that is reported. */
+/* Whether another piece may be reported. Two of FABRIC_STREAM_PIECES are reserved: one for the
+ * piece not reported yet, and one for a segment under way while that piece is reported. */
 static bool may_report(const struct fabric_window *w)
 {
 	return w->user_pieces + 1 < FABRIC_STREAM_PIECES;
@@ -82,14 +82,14 @@ bool fabric_window_placed(struct fabric_window *w, uint32_t offset, uint32_t len
 void fabric_window_report(struct fabric_window *w, struct fabric_runs *written,
 			  struct fabric_event *ev)
 {
-	struct fabric_run gap; /* not filled with zeros: no event reports it */
+	struct fabric_run gap; /* ignored: no event reports its octets, so they need no zeros */
 
 	ev->at = w->addr + w->piece.at;
 	ev->offset = w->piece.offset;
 	ev->len = w->piece.len;
 	w->piece.len = 0;
 	w->user_pieces++;
-	/* Gaps between more pieces than are remembered count as written, too. */
+	/* If there are too many runs, a gap between pieces counts as written. */
 	(void)!fabric_runs_add(written, ev->offset, ev->len, &gap);
 }
 

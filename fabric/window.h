@@ -12,22 +12,24 @@
 /**
  * window - the memory behind a stream (fabric_stream()), used as a ring
  *
- * Pure counting, for every provider that has streams. What the peer writes is placed at .head, one
- * segment at a time, each in one piece. Segments that continue where the one before ended form one
- * piece, until that is reported. Pieces come back in the order reported. A segment that does not
- * fit before the end of the memory goes to its beginning, as soon as that is free. When the window
- * is empty it is used from its beginning again: so a peer that is not slow uses only a small part,
- * which stays in the caches.
+ * Pure counting, for every provider that has streams.
+ * - Each segment that the peer writes is placed at .head, in one piece.
+ * - A segment that continues where the one before ended belongs to the same piece, until that piece
+ *   is reported. The user gives pieces back in the order reported.
+ * - A segment that does not fit before the end of the memory is placed at the beginning, as soon as
+ *   there is room.
+ * - An empty window is used from its beginning again. So while the user is fast enough, only a
+ *   small part of the window is used, which stays in the CPU's caches.
  *
  * 	segment --place, placed--> .piece --report--> the user's --back--> free
  */
 struct fabric_window {
 	uint8_t *addr;
-	uint32_t bytes; /* 0: there is no window */
+	uint32_t bytes; /* size of the memory; 0: there is no window */
 	uint32_t tail, head;
 	uint32_t end;	      /* octets from here on are not used until .tail wraps */
 	uint32_t used;	      /* octets placed and not given back */
-	uint32_t at;	      /* where the segment under way is placed */
+	uint32_t at;	      /* offset in .addr of the segment under way */
 	unsigned user_pieces; /* pieces that the user has */
 	struct {
 		uint32_t at, offset, len; /* the piece not reported yet; .len 0: there is none */
@@ -42,11 +44,11 @@ void fabric_window_init(struct fabric_window *w, uint8_t *addr, uint32_t bytes);
 uint8_t *fabric_window_place(struct fabric_window *w, uint32_t offset, uint32_t len) WARN_UNUSED;
 
 /**
- * fabric_window_behind - room behind the segment of @len octets just placed, for segments that
- * continue it
+ * fabric_window_behind - octets of room behind the segment of @len octets just placed, for segments
+ * that continue it
  *
- * 0 if no more pieces may be reported, because the one under way then ends with that segment. Valid
- * until the next fabric_window_report().
+ * 0 if no further piece may be reported, because the current piece then ends with that segment.
+ * Valid until the next fabric_window_report().
  */
 uint32_t fabric_window_behind(const struct fabric_window *w, uint32_t len);
 
@@ -54,7 +56,8 @@ uint32_t fabric_window_behind(const struct fabric_window *w, uint32_t len);
  * to be reported. */
 bool fabric_window_placed(struct fabric_window *w, uint32_t offset, uint32_t len) WARN_UNUSED;
 
-/** fabric_window_report - reports the piece in @ev: it is the user's, and counts as @written. */
+/** fabric_window_report - fill @ev with the piece, which is the user's now, and add it to
+ * @written. */
 void fabric_window_report(struct fabric_window *w, struct fabric_runs *written,
 			  struct fabric_event *ev);
 

@@ -7,7 +7,7 @@
 #include "fabric/fabric.h"
 
 /**
- * provider - the fabrics of this build by name, for programs that let their user choose
+ * provider - the fabrics of this build by name, for programs whose user chooses the fabric
  */
 enum provider_kind { PROVIDER_IWARP, PROVIDER_VERBS, PROVIDER_KINDS };
 
@@ -20,7 +20,8 @@ enum provider_receives {
 	PROVIDER_RECEIVES_OWN, /* never shared */
 };
 
-/** struct provider_config - what programs set; each provider takes what concerns it. */
+/** struct provider_config - settings of an instance. A comment that begins with a provider's name
+ * is on a field that only this provider uses. */
 struct provider_config {
 	enum provider_kind kind;
 	bool crc; /* iwarp: ask for CRC32c */
@@ -29,7 +30,7 @@ struct provider_config {
 	uint32_t peer_timeout_ms;
 	uint32_t turn_octets; /* iwarp: octets moved in a turn; 0: its default */
 	uint32_t max_setups;  /* iwarp: incoming connections in set-up; 0: its default */
-	uint32_t descriptors; /* iwarp: its sockets have lower numbers than this; 0: no limit */
+	uint32_t descriptors; /* iwarp: sockets have descriptors below this number; 0: no limit */
 	enum provider_receives receives; /* verbs */
 	/* verbs: devices without Memory Windows, whose handles are not limited to a connection, are
 	 * not used */
@@ -40,7 +41,8 @@ struct provider_config {
 	unsigned nuses;
 };
 
-/** provider_parse - "iwarp" or "verbs" to @kind. Return: 0, or ERR_CONFIG for another word. */
+/** provider_parse - fill @kind from @name, "iwarp" or "verbs". Return: 0, or ERR_CONFIG for another
+ * word. */
 int provider_parse(const char *name, enum provider_kind *kind) WARN_UNUSED;
 
 /**
@@ -50,7 +52,8 @@ int provider_parse(const char *name, enum provider_kind *kind) WARN_UNUSED;
  */
 int provider_check(enum provider_kind kind, char *why) WARN_UNUSED;
 
-/** provider_new - an instance for one worker on @loop (borrowed). Returns owned, or NULL. */
+/** provider_new - an instance for one worker on @loop, which is borrowed until fabric_free(). @from
+ * is borrowed for the call. Returns owned, or NULL. */
 struct fabric *provider_new(const struct provider_config *from, struct loop *loop);
 
 /** provider_listen - bind and listen. Return: owned, or NULL with *@err set and errno kept. */
@@ -61,14 +64,16 @@ struct fabric_listener *provider_listen(enum provider_kind kind, const struct fa
  * on success. Return: owned; or NULL: no memory, or @kind has no sockets. */
 struct fabric_listener *provider_adopt(enum provider_kind kind, int fd);
 
-/** provider_listener_fd - its socket, borrowed; -1: it has none that another process could use. */
+/** provider_listener_fd - the socket of @l, borrowed; -1: @l has no socket that another process
+ * could use. */
 int provider_listener_fd(enum provider_kind kind, const struct fabric_listener *l);
 
-/** provider_listener_addr - the bound address (port 0 resolved). */
+/** provider_listener_addr - fill @addr with the address of @l. If port 0 was asked for, the port is
+ * the one that the system chose. */
 void provider_listener_addr(enum provider_kind kind, const struct fabric_listener *l,
 			    struct fabric_addr *addr);
 
-/** provider_listener_free - takes @l, detached everywhere; may be NULL. */
+/** provider_listener_free - takes @l, which no instance is attached to, or which is NULL. */
 void provider_listener_free(enum provider_kind kind, struct fabric_listener *l);
 
 /** struct provider_counter - a counter of an instance, a uint64_t in its structure. */
@@ -79,7 +84,8 @@ struct provider_counter {
 	bool is_state;	  /* the value may fall: a gauge */
 };
 
-/** provider_counters - all counters of @kind, in the order to report them. Return: how many. */
+/** provider_counters - set *@table to all counters of @kind (static storage), in the order in which
+ * they are reported. Return: how many. */
 unsigned provider_counters(enum provider_kind kind, const struct provider_counter **table);
 
 /** provider_count - the value of @counter of the instance @f of @kind. */
