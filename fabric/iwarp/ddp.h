@@ -31,7 +31,7 @@ enum {
 	DDP_TAGGED_BYTES = 14,
 	DDP_UNTAGGED_BYTES = 18,
 	RDMAP_READ_BYTES = 28, /* payload of a Read Request */
-	RDMAP_TERM_BYTES = 4,  /* Terminate control, then what it terminates */
+	RDMAP_TERM_BYTES = 4,  /* control word, at the start of a Terminate's payload */
 	RDMAP_TERM_MAX = 4 + 2 + DDP_UNTAGGED_BYTES + RDMAP_READ_BYTES,
 };
 
@@ -53,7 +53,7 @@ struct ddp_read {
 	uint64_t source_offset;
 };
 
-/** struct ddp_term - what a Terminate says: the fields of its control word. */
+/** struct ddp_term - reason of a Terminate: the fields of its control word. */
 struct ddp_term {
 	uint8_t layer, etype, code;
 };
@@ -87,8 +87,8 @@ struct ddp_term {
 enum { DDP_TAGGED = 0x80, DDP_LAST = 0x40, DDP_VERSION = 1, DDP_VERSION_MASK = 3 };
 enum { RDMAP_VERSION = 0x40, RDMAP_VERSION_MASK = 0xc0, RDMAP_OPCODE_MASK = 0x0f };
 
-/* STag of messages without octets, which name no memory: RFC 5040 section 5.1 has it unchecked.
- * Adapters are reported to refuse 0, and Linux has cxgb4 put 1 there. */
+/* STag that this end puts into messages without octets. Receivers do not check it (RFC 5040 section
+ * 5.1). It is not 0, because some adapters are reported to refuse 0. Linux uses 1 for cxgb4. */
 enum { RDMAP_STAG_OF_NOTHING = 1 };
 
 /** ddp_header_bytes - length of the header that starts with control octet @control. */
@@ -98,7 +98,7 @@ static inline uint32_t ddp_header_bytes(uint8_t control)
 }
 
 /**
- * ddp_header_decode - the ddp_header_bytes() octets at @in
+ * ddp_header_decode - decode the header of ddp_header_bytes() octets at @in
  * @term: filled on error: the Terminate for the peer
  *
  * Return: 0, ERR_VERS for another DDP or RDMAP version, ERR_TYPE for an opcode that does not exist
@@ -107,8 +107,8 @@ static inline uint32_t ddp_header_bytes(uint8_t control)
 int ddp_header_decode(const uint8_t *in, struct ddp_header *header,
 		      struct ddp_term *term) WARN_UNUSED;
 
-/** ddp_header_encode - Return: octets written to @out (room for DDP_UNTAGGED_BYTES). (Inline,
- * because most of the header is constant at each call.) */
+/** ddp_header_encode - write @h to @out, which has room for DDP_UNTAGGED_BYTES. Return: octets
+ * written. (Inline, because most of the header is constant at each call.) */
 static inline uint32_t ddp_header_encode(const struct ddp_header *h, uint8_t *out)
 {
 	out[0] = (uint8_t)((h->tagged ? DDP_TAGGED : 0) | (h->last ? DDP_LAST : 0) | DDP_VERSION);
@@ -130,14 +130,15 @@ void ddp_read_decode(const uint8_t *in, struct ddp_read *read);
 /** ddp_read_encode - RDMAP_READ_BYTES octets to @out. */
 void ddp_read_encode(const struct ddp_read *read, uint8_t *out);
 
-/** ddp_term_decode - payload of a Terminate; ERR_SHORT without a whole control word. */
+/** ddp_term_decode - decode the payload of a Terminate. Return: 0, or ERR_SHORT: there is no whole
+ * control word. */
 int ddp_term_decode(const uint8_t *in, size_t len, struct ddp_term *term) WARN_UNUSED;
 
 /**
- * ddp_term_encode - payload of a Terminate about the segment at fault
- * @ulpdu: header octets of the terminated segment as they came, or NULL for none
- * @ulpdu_len: its whole length (what the DDP segment length field says)
- * @have: how many octets there are at @ulpdu; a Read Request's payload is added when all there
+ * ddp_term_encode - encode the payload of a Terminate about the segment at fault
+ * @ulpdu: first octets of that segment, as received; NULL: about no segment
+ * @ulpdu_len: octets of the whole segment, for the DDP segment length field
+ * @have: octets at @ulpdu. If they have the whole payload of a Read Request, the Terminate has it.
  * @out: room for RDMAP_TERM_MAX
  *
  * Return: octets written.
@@ -145,7 +146,7 @@ int ddp_term_decode(const uint8_t *in, size_t len, struct ddp_term *term) WARN_U
 uint32_t ddp_term_encode(struct ddp_term term, const uint8_t *ulpdu, uint32_t ulpdu_len,
 			 uint32_t have, uint8_t *out);
 
-/** ddp_term_words - for the log; static storage. */
+/** ddp_term_words - @term in words for the log; static storage. */
 const char *ddp_term_words(struct ddp_term term);
 
 #endif

@@ -23,9 +23,10 @@ uint32_t fpdu_max(uint32_t emss)
 }
 
 /*
- * x^(8 * 2^i - 33), modulo the polynomial of the CRC. The product, without carries, of a CRC and of one of
- * these, taken as eight octets, has the CRC that comes 2^i octets of zero later: the CRC of eight octets is their
- * polynomial times x^32, and the product of two reflected polynomials lacks one more x.
+ * x^(8 * 2^i - 33), modulo the polynomial of the CRC. The product, without carries, of a CRC and of
+ * one of these, taken as eight octets, has the CRC that comes 2^i octets of zero later: the CRC of
+ * eight octets is their polynomial times x^32, and the product of two reflected polynomials lacks
+ * one more x.
  */
 static const uint32_t powers[32] = {
 	0xbf818109, 0x780d5a4d, 0x05ec76f1, 0x00000001, 0x493c7d27, 0xba4fc28e, 0x9e4addf8,

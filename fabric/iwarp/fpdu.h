@@ -10,8 +10,8 @@
  *
  *	ULPDU length (2) | ULPDU | pad to a multiple of 4 | CRC32c (4)
  *
- * The CRC covers all before it. Its octets go out least significant first, as
- * in iSCSI. Without CRC the field is there, zero and ignored.
+ * The CRC covers everything before it. It is sent with the least significant octet first, as in
+ * iSCSI. If the connection uses no CRC, the field is zero and ignored.
  */
 enum {
 	FPDU_LEN_BYTES = 2,
@@ -42,14 +42,19 @@ uint32_t fpdu_max(uint32_t emss);
 /** fpdu_crc - CRC32c continued over @len more octets; begin with FPDU_CRC_INIT. */
 uint32_t fpdu_crc(uint32_t crc, const void *data, size_t len);
 
-/** fpdu_crc_shift - @crc continued over @len octets of zero, without computing over them. So the CRC of two parts is
- * that of the first, shifted by the length of the second, XOR that of the second begun with 0. */
+/**
+ * fpdu_crc_shift - @crc continued over @len zero octets, in time that does not grow with @len
+ *
+ * The CRC of two parts together is the CRC of the first, shifted by the length of the second, XOR
+ * the CRC of the second begun with 0.
+ */
 uint32_t fpdu_crc_shift(uint32_t crc, uint32_t len);
 
 /** fpdu_crc_put - the finished @crc as the four octets on the wire. */
 void fpdu_crc_put(uint8_t *out, uint32_t crc);
 
-/** fpdu_crc_get - the counterpart, comparable with a running crc. */
+/** fpdu_crc_get - the CRC in the four octets at @in, to be compared with the value of
+ * fpdu_crc(). */
 uint32_t fpdu_crc_get(const uint8_t *in);
 
 #endif

@@ -10,25 +10,25 @@
 #include "fabric/iwarp/mpa.h"
 #include "fabric/iwarp/qp.h"
 
-/** Shared by the socket half. Each file uses only those before it: sock.c, conn.c, stream.c,
- * reject.c, setup.c, receives.c, listen.c, iwarp.c. */
+/** iwarp_internal - structures of the files that use sockets. Each of these files uses only those
+ * before it: sock.c, conn.c, stream.c, reject.c, setup.c, receives.c, listen.c, iwarp.c. */
 
 enum iwarp_state {
 	IWARP_CONNECTING, /* TCP */
 	IWARP_REQUESTING, /* initiator: MPA Request goes out, Reply is awaited */
 	IWARP_AWAITING,	  /* acceptor: MPA Request is awaited */
-	IWARP_OFFERED,	  /* acceptor: the user was asked */
+	IWARP_OFFERED,	  /* acceptor: REQUEST is queued or was polled */
 	IWARP_REPLYING,	  /* acceptor: MPA Reply goes out */
-	/* acceptor: the peer's FIN is awaited; the user has no handle to it any more */
+	/* acceptor: the peer's FIN is awaited; the user no longer knows the connection */
 	IWARP_REJECTED,
 	IWARP_OPEN,
 	IWARP_CLOSING, /* the last octets go out; input is discarded */
-	IWARP_LINGER,  /* our FIN is out, theirs is awaited */
+	IWARP_LINGER,  /* this end's FIN was sent, the peer's is awaited */
 	IWARP_CLOSED,  /* no socket any more */
 };
 
-/** struct iwarp_wake - what a connection's socket and its timers call: functions of the next
- * layer up. */
+/** struct iwarp_wake - callbacks of a connection's socket and timers (iwarp.c), so that conn.c need
+ * not know the files that use it. */
 struct iwarp_wake {
 	void (*ready)(struct loop_watch *watch, unsigned events);
 	void (*expired)(struct timer *timer, nsec_t now);
@@ -46,31 +46,32 @@ struct iwarp {
 	struct loop *loop;
 	struct iwarp_wake wake;
 	struct iwarp_counters counters;
-	char congestion[SOCK_CONGESTION]; /* the machine's; "": not asked for yet */
+	char congestion[SOCK_CONGESTION]; /* the machine's congestion control; "": not read yet */
 	struct list conns;
 	struct list active; /* connections that have events for fabric_poll() */
 	struct list dirty;  /* connections that have posts for fabric_flush() */
 	/* connections that have used their share of a turn, and continue at its end
 	 * (stream_go_on()) */
 	struct list yielded;
-	/* octets that this turn moved, with CALL_OCTETS as the least for a system call
-	 * (stream.c) */
+	/* octets that this turn moved; each system call counts as CALL_OCTETS (stream.c) at
+	 * least */
 	uint64_t turn_cost;
-	/* an entry of `yielded` while they are served: the end of those that were there at first */
+	/* an entry of `yielded` while its connections are served: connections behind it came to the
+	 * list meanwhile */
 	struct list mark;
 	/* connections whose message waits for a shared Receive; the longest waiting first */
 	struct list recv_waiters;
-	/* connections over their share of Receives: they wait to hold fewer, or for more to be
-	 * left */
+	/* connections whose user holds too many Receives: they wait until it holds fewer, or more
+	 * are left */
 	struct list recv_limited;
 	struct list read_turns; /* connections that have a read turn: recv_sched.c */
-	/* how many have a read turn, and the messages that they may send together */
+	/* number of connections with a read turn; messages that their peers may send together */
 	uint32_t read_turn_count, read_turn_recvs;
 	/* recv_sched.c: a round is one look at each connection that waits */
 	struct {
-		uint32_t number; /* of this round */
-		/* priorities (enum of recv_sched.c) seen in this round and in the round before, one bit
-		 * each */
+		uint32_t number; /* tells this round from others (struct iwarp_conn.round) */
+		/* priorities (enum of recv_sched.c) seen in this round, and in the round before:
+		 * bits */
 		uint8_t prios, before;
 		uint32_t looks;	 /* looks since a priority other than the first had a turn */
 		uint32_t others; /* turns of priorities other than the first */
@@ -85,19 +86,19 @@ struct iwarp {
 	struct list attachments;
 	struct qp_store store;
 	struct recvq recvq;	    /* used if store.recvq is set */
-	struct iwarp_conn *greeted; /* its MPA frames are freed at the next poll */
+	struct iwarp_conn *greeted; /* connection whose MPA frames the next poll frees; or NULL */
 	struct timer_queue timers;
 	struct timer period;  /* period of the recvq */
 	struct timer reclaim; /* armed while connections wait for Receives: receives_reclaim() */
 	struct timer trim;    /* returns memory of the store */
 	uint32_t sheds;	      /* calls of fabric_shed() so far */
 	struct timer probe;   /* when `probes` is looked at */
-	uint32_t heard_us;    /* octets came since the last tick: poll that long, in us, for more */
-	nsec_t busy_until;    /* poll until then, do not block */
-	nsec_t ticked;
+	uint32_t heard_us;    /* octets came since the last tick: us to poll for more octets */
+	nsec_t busy_until;    /* until then the worker polls sockets and does not block */
+	nsec_t ticked;	      /* time of the last fabric_tick() */
 	nsec_t latency_bound_until; /* turns are short until then: stream.c */
 	uint64_t rng;
-	uint64_t hosts_seed; /* of the hashes of hosts: struct sums_store */
+	uint64_t hosts_seed; /* seed of the hash of hosts in struct sums_store */
 };
 
 /** struct iwarp_frames - MPA frames of a connection, until its set-up is over. */
@@ -110,7 +111,7 @@ struct iwarp_frames {
 struct iwarp_conn {
 	struct fabric_conn base;
 	struct iwarp *iw;
-	struct preauth_queue_member silent; /* while the connection is IWARP_AWAITING */
+	struct preauth_queue_member silent; /* in .preauth_queue while IWARP_AWAITING */
 	struct list all, active, dirty, yielded, recv_wait, read_turn_link, inside, probe;
 	struct list setup; /* in the instance's .setups or .rejected */
 	struct loop_watch watch;
@@ -125,23 +126,24 @@ struct iwarp_conn {
 	uint64_t reclaim_octets; /* all octets received at the last look */
 	uint32_t
 		reclaim_at; /* octets of message .reclaim_msn received at the first of the .reclaim_looks looks */
-	uint32_t round; /* the round in which recv_sched.c last looked at it */
+	uint32_t round; /* .round.number when recv_sched.c last examined the connection */
 	struct {
-		uint16_t looks, idle; /* looks in its read turn; looks since its last progress */
-		/* value of reads_done when all Reads outstanding at the start of its read turn are
-		 * answered */
+		uint16_t looks, idle; /* looks in the read turn; looks since the last progress */
+		/* value that reads_done has when all Reads that were outstanding at the start of
+		 * the read turn are answered */
 		uint32_t reads;
 		/* reads_done at the start and at the last look; fewest Receives held */
 		uint32_t began, done, held;
 		uint64_t octets; /* octets received at the start */
 	} read_turn;
-	/* the last fabric_shed() that found it holding memory; octets moved until then */
+	/* number of the last fabric_shed() at which the connection held memory; octets moved until
+	 * then */
 	uint32_t shed_look;
 	uint64_t shed_moved;
-	nsec_t bulk_at; /* when it last moved much: see stream.c */
-	bool is_bulk;	/* it moved much when it was last served */
+	nsec_t bulk_at; /* when the connection last moved much: see stream.c */
+	bool is_bulk;	/* the connection moved much when it was last served */
 	uint8_t reclaim_looks;
-	uint8_t events_in_row; /* events returned by fabric_poll() in a row */
+	uint8_t events_in_row; /* events that fabric_poll() returned in a row */
 	bool initiator;
 	bool resets; /* as in fabric_conn_params */
 	bool watched;
@@ -150,12 +152,12 @@ struct iwarp_conn {
 	/* initiator: empty Writes sent while the peer's first FPDU is awaited, plus one; 0: not
 	 * awaited */
 	uint8_t nudges;
-	bool blocked;	  /* the kernel takes no more octets; an edge event ends that */
-	bool drained;	  /* the kernel has no more octets; an edge event ends that, or a probe */
-	uint32_t unheard; /* IWARP_REJECTED: octets of the peer discarded */
+	bool blocked;	  /* the kernel takes no more octets, until an edge event */
+	bool drained;	  /* the kernel has no more octets, until an edge event or a probe */
+	uint32_t unheard; /* IWARP_REJECTED: octets of the peer that were discarded */
 	uint32_t busy_poll_us;
 	bool eof, fin_sent;
-	bool orphan; /* the peer has ended, and its last message waits for a Receive */
+	bool orphan; /* the peer has ended, and a message of it waits for a Receive */
 	bool request_due, connected_due, recv_limited_due, end_reported;
 	int status; /* status of DISCONNECTED */
 	const char *why;

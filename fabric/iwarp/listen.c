@@ -22,8 +22,8 @@
  *
  * State:  this worker has more sessions than another one (.is_fullest), and a client connects.
  * Danger: all connections of one client go to one worker, and the other workers are idle.
- * Rule:   the watch is removed for LEAVE_MS at most, or until .is_fullest is cleared; another instance
- *         accepts.
+ * Rule:   the watch is removed for LEAVE_MS at most, or until .is_fullest is cleared; another
+ *         instance accepts.
  */
 
 enum { BACKLOG = 1024, PAUSE_MS = 100, LEAVE_MS = 5 };
@@ -269,8 +269,8 @@ bool listen_arriving(const struct fabric *f)
 	return false;
 }
 
-/* An instance that leaves connections to others resumes as soon as .is_fullest is cleared: when many
- * connections come at once, .is_fullest changes often. */
+/* An instance that leaves connections to others resumes as soon as .is_fullest is cleared: when
+ * many connections come at once, .is_fullest changes often. */
 static nsec_t resume_at(const struct attachment *a)
 {
 	return a->leaves && !a->iw->base.is_fullest ? 0 : a->resume;

@@ -4,13 +4,14 @@
 
 #include "fabric/iwarp/iwarp_internal.h"
 
-/** listen_attach, listen_detach, listen_arriving - attach, detach and arriving of struct fabric_ops. */
+/** listen_attach, listen_detach, listen_arriving - attach, detach and arriving of struct
+ * fabric_ops. */
 int listen_attach(struct fabric *f, struct fabric_listener *l, void *owner) WARN_UNUSED;
 void listen_detach(struct fabric *f, struct fabric_listener *l);
 bool listen_arriving(const struct fabric *f);
 
-/** listen_tick, listen_deadline - accept again after a pause for lack of descriptors or memory; when
- * that is due, or NSEC_NEVER. */
+/** listen_tick - accept again at listeners whose pause is over (listen.c). listen_deadline - the
+ * end of the first such pause, or NSEC_NEVER. */
 void listen_tick(struct iwarp *iw, nsec_t now);
 nsec_t listen_deadline(const struct iwarp *iw);
 

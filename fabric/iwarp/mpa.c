@@ -129,8 +129,8 @@ static uint16_t min16(uint16_t a, uint16_t b)
 	return a < b ? a : b;
 }
 
-/* Decision 157: only a set-up with S tells the IRD. A peer that serves fewer Reads at once than this
- * end issues would terminate the connection, and the next one as well. */
+/* Decision 157: only a set-up with S tells the IRD. A peer that serves fewer Reads at once than
+ * this end issues would terminate the connection, and the next one as well. */
 static uint16_t ord_of_no_ird(const struct mpa_local *local)
 {
 	return min16(local->ord, 1);
@@ -211,7 +211,8 @@ static bool is_tls(const uint8_t *in, size_t n)
 	return n >= 3 && (in[0] == 21 || in[0] == 22) && in[1] == 3 && in[2] <= 4;
 }
 
-/* RFC 5531 9 and 11: the last fragment of a record, an XID, then CALL and RPC version 2, or REPLY. */
+/* RFC 5531 9 and 11: the last fragment of a record, an XID, then CALL and RPC version 2, or
+ * REPLY. */
 static bool is_rpc(const uint8_t *in, size_t n)
 {
 	static const uint8_t call[] = {0, 0, 0, 0, 0, 0, 0, 2}, reply[] = {0, 0, 0, 1};

@@ -10,9 +10,9 @@
 #include "base/view.h"
 
 /**
- * mpa.h - MPA connection set-up: the Request and Reply frames (RFC 5044 section
- * 7.1) with the enhanced set-up of revision 2 (RFC 6581), and what two ends
- * agree on. Pure functions; the caller moves the octets.
+ * mpa.h - MPA connection set-up: the Request and Reply frames (RFC 5044 section 7.1) with the
+ * enhanced set-up of revision 2 (RFC 6581), and the settings on which both ends agree. Pure
+ * functions; the caller moves the octets.
  */
 
 enum {
@@ -20,7 +20,7 @@ enum {
 	MPA_PRIVATE_MAX = 512,	/* RFC 5044 section 7.1.1, enhanced data included */
 	MPA_ENHANCED_BYTES = 4, /* IRD and ORD in front of the private data */
 	MPA_FRAME_MAX = MPA_HEADER_BYTES + MPA_PRIVATE_MAX,
-	MPA_DEPTH_MAX = 0x3fff, /* the value that means "not negotiated" */
+	MPA_DEPTH_MAX = 0x3fff, /* IRD or ORD with this value is "not negotiated" */
 };
 
 enum mpa_kind { MPA_REQUEST, MPA_REPLY };
@@ -32,7 +32,7 @@ enum mpa_rtr { MPA_RTR_NONE = 0, MPA_RTR_SEND = 1, MPA_RTR_WRITE = 2, MPA_RTR_RE
 struct mpa_frame {
 	bool markers, crc, reject, enhanced;
 	uint8_t revision;
-	/* enhanced only */
+	/* meaningful if .enhanced, up to .ord */
 	bool peer_to_peer;
 	uint8_t rtr; /* set of enum mpa_rtr */
 	uint16_t ird, ord;
@@ -48,12 +48,12 @@ struct mpa_local {
 /** struct mpa_agreed - the outcome, alike at both ends. */
 struct mpa_agreed {
 	bool crc;
-	uint16_t ird, ord; /* this end's: Reads served, Reads issued at once */
-	enum mpa_rtr rtr;  /* the initiator's first FPDU, if it is no message of its user */
+	uint16_t ird, ord; /* most Reads that this end serves, issues at once */
+	enum mpa_rtr rtr;  /* first FPDU of the initiator; NONE: a message of its user */
 };
 
 /**
- * mpa_header_check - the first MPA_HEADER_BYTES octets of a frame
+ * mpa_header_check - check @header, the first octets of a frame
  * @body_len: filled: octets of private data that follow
  *
  * Return: 0; ERR_PROTO for a wrong key, ERR_VERS for revision 0 or above 2,
@@ -63,42 +63,43 @@ int mpa_header_check(enum mpa_kind kind, const uint8_t header[MPA_HEADER_BYTES],
 		     size_t *body_len) WARN_UNUSED;
 
 /**
- * mpa_decode - a whole frame, exactly; views point into @in
+ * mpa_decode - decode @in, which is exactly one frame; views of @frame point into @in
  * Return: 0, the codes of mpa_header_check(), ERR_SHORT when octets are missing,
  * ERR_PROTO when there are too many.
  */
 int mpa_decode(enum mpa_kind kind, struct view in, struct mpa_frame *frame) WARN_UNUSED;
 
-/** mpa_encode - Return: octets written to @out, or ERR_NOSPACE. */
+/** mpa_encode - write @frame to @out, which has @cap octets. Return: octets written, or
+ * ERR_NOSPACE. */
 int mpa_encode(enum mpa_kind kind, const struct mpa_frame *frame, uint8_t *out,
 	       size_t cap) WARN_UNUSED;
 
-/** mpa_request - the initiator's Request: revision 2, enhanced, no markers. */
+/** mpa_request - fill @request with the initiator's Request: revision 2, enhanced, no markers.
+ * @private_data is borrowed by @request. */
 void mpa_request(const struct mpa_local *local, struct view private_data,
 		 struct mpa_frame *request);
 
 /**
- * mpa_answer - the acceptor's Reply to @request, and what is agreed
+ * mpa_answer - fill @reply with the acceptor's Reply to @request, and @agreed with what is agreed
  *
- * Revision 1 is answered with revision 1. M is never set; a Request that asks for markers is
- * rejected.
+ * Revision 1 is answered with revision 1. The Reply never asks for markers, and rejects a Request
+ * that does.
  */
 void mpa_answer(const struct mpa_local *local, const struct mpa_frame *request,
 		struct view private_data, struct mpa_frame *reply, struct mpa_agreed *agreed);
 
 /**
- * mpa_conclude - what is agreed, at the initiator, after @reply
+ * mpa_conclude - at the initiator: fill @agreed from @reply
  *
- * Return: 0; ERR_REJECTED; ERR_PROTO when the peer wants markers, or cannot serve the depth it was
- *         given.
+ * Return: 0; ERR_REJECTED; ERR_PROTO: the peer wants markers, or the read depths do not fit.
  */
 int mpa_conclude(const struct mpa_local *local, const struct mpa_frame *reply,
 		 struct mpa_agreed *agreed) WARN_UNUSED;
 
 /**
- * mpa_stranger - whether a peer whose first @n octets are @in speaks MPA
+ * mpa_stranger - the protocol of a peer whose first @n octets are @in, if it is not MPA
  *
- * Return: NULL if it may; otherwise the protocol it speaks, in words for the log; static storage.
+ * Return: NULL: it may be MPA; otherwise the protocol in words for the log, static storage.
  */
 const char *mpa_stranger(const uint8_t *in, size_t n);
 

@@ -12,26 +12,27 @@ struct qp;
 struct qp_event;
 struct qp_recv;
 
-/** qp_fail - the peer broke the protocol: a Terminate with @term is the last thing sent. */
+/** qp_fail - the peer broke the protocol: moves @qp to QP_TERMINATING, with a Terminate with @term
+ * as its last message. @err is the status of the end. */
 void qp_fail(struct qp *qp, int err, struct ddp_term term);
 
-/** qp_complete - queue the event @e; its .cookie and the fields that depend on the type are set. */
+/** qp_complete - queue the event @e, in which the caller has set .cookie and the fields that depend
+ * on @type. */
 void qp_complete(struct qp *qp, struct qp_event *e, enum fabric_ev_type type, int status,
 		 uint32_t len);
 
-/** qp_receive - the Receive that the message under way goes into: the first one posted, or a
- * shared one. NULL: there is none. */
+/** qp_receive - the Receive for the message under way: the first one posted, or a shared one, which
+ * this call takes if none was taken. NULL: there is none. */
 struct qp_recv *qp_receive(struct qp *qp);
 
-/** qp_return_receive - no more octets come: gives back the shared Receive of a message that is
- * not complete. */
+/** qp_return_receive - the stream has ended: gives back the shared Receive of a message that is not
+ * complete, if there is one. */
 void qp_return_receive(struct qp *qp);
 
 /** qp_complete_recv - the current Receive holds a whole message of @len octets. */
 void qp_complete_recv(struct qp *qp, uint32_t len, uint32_t invalidated);
 
-/** qp_complete_withdrawn - the withdrawal of @e is complete: no operation reaches its memory any
- * more. */
+/** qp_complete_withdrawn - queue WITHDRAWN of @e, whose memory no operation can reach any more. */
 void qp_complete_withdrawn(struct qp *qp, struct exposure *e, int status);
 
 /** qp_cancel_events - @e is withdrawn: removes its PLACED event from the queue. */

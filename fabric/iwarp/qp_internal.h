@@ -4,13 +4,13 @@
 
 #include "fabric/iwarp/qp.h"
 
-/** Shared by the qp*.c only. Each file uses only those before it: qp_complete.c, qp_tx.c and
- * qp_rx.c, qp_rx_io.c, qp.c. */
+/** qp_internal - for the qp*.c only. Each of them uses only those before it: qp_complete.c, qp_tx.c
+ * and qp_rx.c, qp_rx_io.c, qp.c. */
 
 #define QP_NONE UINT32_MAX
 
-/** qp_rx_next_piece - moves dst to the next piece of the Receive; call only if more payload
- * follows. */
+/** qp_rx_next_piece - moves .dst to the next piece of the Receive that is not empty. Call it only
+ * if more payload follows. */
 static inline void qp_rx_next_piece(struct qp_rx *rx)
 {
 	do
@@ -51,10 +51,11 @@ static inline bool qp_fifo_is_empty(const struct qp_fifo *fifo)
 }
 
 /**
- * qp_run - octets of a Read response, in segments of @segment octets, between two places where a
- * sender puts other messages
+ * qp_run - the least distance, in octets, of two places at which this code's sender interrupts a
+ * Read response with other messages
+ * @segment: octets of each segment of the response
  *
- * These places are before the first segment at or beyond each multiple of it.
+ * The places are before the first segment at or beyond each multiple of the returned number.
  */
 static inline uint32_t qp_run(uint32_t segment)
 {

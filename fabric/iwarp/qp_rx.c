@@ -71,7 +71,8 @@ static void keep_sums(struct qp *qp, struct sums *sums, uint32_t at)
 	qp->rx.sums_at = at;
 }
 
-/* A part of a message begins. Sums go with the message, unless it may go on as a short Send, which is copied. */
+/* A part of a message begins. Sums go with the message, unless it may go on as a short Send, which
+ * is copied. */
 static __attribute__((noinline)) void sum_message(struct qp *qp, struct qp_recv *r)
 {
 	const struct qp_rx *rx = &qp->rx;
@@ -407,8 +408,8 @@ static void place(struct qp_rx *rx, const uint8_t *from, uint32_t n)
 	rx->room -= n;
 }
 
-/* Sums of the FPDU at the start of the stage; @head: octets before its payload, @crc: that of the FPDU. Few
- * FPDUs that need marks come this way: their CRC is computed once more. */
+/* Sums of the FPDU at the start of the stage; @head: octets before its payload, @crc: that of the
+ * FPDU. Few FPDUs that need marks come this way: their CRC is computed once more. */
 static __attribute__((noinline)) void sum_whole(struct qp *qp, uint32_t head, uint32_t crc)
 {
 	struct qp_rx *rx = &qp->rx;

@@ -27,16 +27,16 @@
  * 	dst | trailer, header | dst + p | trailer, header | dst + 2p | ... | trailer, header
  *
  * All of that memory is granted to the peer for this very message, and until that is placed its
- * content does not matter: the rest of a Read's sink, or of a write exposure (FABRIC_SCRATCH) beyond
- * everything written to it so far, or the free part of a stream's window. Each header is then
- * checked as always, and must name just the place where its payload is already. If it does not (the
- * message was shorter, or another came between), the octets from there on are moved out and
+ * content does not matter: the rest of a Read's sink, or of a write exposure (FABRIC_SCRATCH)
+ * beyond everything written to it so far, or the free part of a stream's window. Each header is
+ * then checked as always, and must name just the place where its payload is already. If it does not
+ * (the message was shorter, or another came between), the octets from there on are moved out and
  * processed the ordinary way, and fewer FPDUs are expected next time.
  *
  * A call's Send often comes within the response to a Read, and would displace all that was read
  * ahead behind it. This end puts other messages only at certain places of a response, which the
- * receiver knows (qp_run()), and Linux siw puts them at its end. So no FPDU is expected beyond the next
- * such place.
+ * receiver knows (qp_run()), and Linux siw puts them at its end. So no FPDU is expected beyond the
+ * next such place.
  *
  * A connection has a stage only while octets are in it or are being read; otherwise the store has
  * it.
@@ -108,12 +108,14 @@ static uint32_t room_behind(const struct qp *qp)
 /*
  * Octets to read ahead.
  *
- * State:  octets read ahead may have to be set aside (spill()), until the user has Receives or room again.
- * Danger: while a server hangs the gateway may have none for as long. With a fixed number of places, as many slow connections keep
- *         all others from reading ahead; without a limit each connection takes 320 KiB.
- * Rule:   a connection reads ahead at most 1/QP_SPILL_PART of the octets that may still be set aside. So the sum stays below
- *         QP_SPILL_BYTES, and each further connection reads ahead less.
- *         What is set aside counts as memory that its connection holds (fabric_shed()).
+ * State:  octets read ahead may have to be set aside (spill()), until the user has Receives or room
+ *         again.
+ * Danger: while a server hangs the gateway may have none for as long. With a fixed number of
+ *         places, as many slow connections keep all others from reading ahead; without a limit each
+ *         connection takes 320 KiB.
+ * Rule:   a connection reads ahead at most 1/QP_SPILL_PART of the octets that may still be set
+ *         aside. So the sum stays below QP_SPILL_BYTES, and each further connection reads ahead
+ *         less. What is set aside counts as memory that its connection holds (fabric_shed()).
  * Pinned: tests/iwarp/test_iwarp_spills.c
  */
 static uint32_t ahead_bytes(const struct qp *qp)

@@ -29,8 +29,8 @@
  * many octets each, so a long response does not hold up small messages. A response is interrupted
  * only at places that its receiver knows, and that can read ahead what is between them (qp_run(),
  * qp_rx_io.c). Segments of one untagged and one tagged message may alternate, but not of two of a
- * kind: Linux siw demands that. A Write and a response wait for each other's last segment, and so do
- * a Send and a Read Request.
+ * kind: Linux siw demands that. A Write and a response wait for each other's last segment, and so
+ * do a Send and a Read Request.
  */
 
 static struct qp_tx_fpdu *new_record(struct qp_tx *tx, enum qp_tx_kind kind, uint32_t ref,
@@ -211,7 +211,8 @@ static void build_gathered(struct qp *qp, struct qp_op *o)
 	bool tagged = o->type == FABRIC_EV_WRITE;
 	uint32_t max = tagged ? tx->max_tagged : tx->max_untagged;
 	uint32_t left = o->len - o->done, most = left < max ? left : max;
-	/* A Write of one piece ends its FPDUs at points. A Send does not: a point may be a few octets behind its header. */
+	/* A Write of one piece ends its FPDUs at points. A Send does not: a point may be a few
+	 * octets behind its header. */
 	bool fits = tagged && o->sums && o->nsge == 1;
 	uint32_t len = fits ? sums_fit(o->sums, o->sums_at + o->done, most) : most;
 	struct ddp_header h = {.tagged = tagged,
@@ -264,8 +265,8 @@ static void put_exposed(struct qp *qp, const struct exposure *e, uint32_t from, 
 		put_payload(qp, e->addr + from, len);
 }
 
-/* Builds one FPDU of the response to the peer's oldest Read. It ends at a point of the sums, because a peer may read from
- * between two points on. */
+/* Builds one FPDU of the response to the peer's oldest Read. It ends at a point of the sums,
+ * because a peer may read from between two points on. */
 static void build_response(struct qp *qp)
 {
 	struct qp_tx *tx = &qp->tx;
@@ -384,7 +385,8 @@ static bool is_inside_run(const struct qp *qp)
 	return done && done / run == (done > most ? done - most : 0) / run;
 }
 
-/* Whether the response to the peer's oldest Read goes before @o, the head of the send queue or NULL. */
+/* Whether the response to the peer's oldest Read goes before @o, the head of the send queue or
+ * NULL. */
 static bool is_response_next(const struct qp *qp, const struct qp_op *o)
 {
 	bool begun = qp->irq[qp->irq_head].done;

@@ -4,7 +4,7 @@
 
 struct qp;
 
-/** qp_tx_drop - discards the batch. */
+/** qp_tx_drop - discards the batch and gives its memory back; its octets are not sent. */
 void qp_tx_drop(struct qp *qp);
 
 #endif

@@ -9,9 +9,9 @@
  * Operation
  *
  * The Receives that all connections of an instance share (recvq.h): their operations, and the
- * connections that wait for one. A connection that found none is in the list `recv_waiters` and does not
- * read. A flush that has Receives resumes those connections in order. A connection that holds too
- * many waits in `recv_limited` (recv_sched.c).
+ * connections that wait for one. A connection that found none is in the list `recv_waiters` and
+ * does not read. A flush that has Receives resumes those connections in order. A connection that
+ * holds too many waits in `recv_limited` (recv_sched.c).
  *
  * State:  a message takes its Receive with its first octets, and keeps it until the message is
  *         complete. No Receive is left, and other connections wait.
@@ -78,8 +78,8 @@ static uint32_t come(const struct qp_rx *rx)
 	return rx->send_done + (placing ? rx->payload_len - rx->left : 0);
 }
 
-/* Whether RECLAIM_LOOKS looks in a row saw @c inside the same message with less than 1/RECLAIM_PARTS of
- * a Receive more. A peer on a slow line makes that much progress. */
+/* Whether RECLAIM_LOOKS looks in a row saw @c inside the same message with less than
+ * 1/RECLAIM_PARTS of a Receive more. A peer on a slow line makes that much progress. */
 static bool is_late(struct iwarp_conn *c)
 {
 	uint32_t msn = c->qp.rx.send_msn, at = come(&c->qp.rx);

@@ -6,14 +6,15 @@
 
 /** receives - Receives that all connections share */
 
-/** receives_share, receives_unshare, receives_wanted, receives_post - share_receives, unshare_receives,
- * receives_wanted and post_shared of struct fabric_ops. */
+/** receives_share, receives_unshare, receives_wanted, receives_post - share_receives,
+ * unshare_receives, receives_wanted and post_shared of struct fabric_ops. */
 int receives_share(struct fabric *f, uint32_t len) WARN_UNUSED;
 void receives_unshare(struct fabric *f);
 uint32_t receives_wanted(const struct fabric *f);
 int receives_post(struct fabric *f, void *buf, void *cookie) WARN_UNUSED;
 
-/** receives_feed - resume connections that wait, as far as there are Receives. */
+/** receives_feed - resume connections that wait for a Receive, the one that has waited longest
+ * first, until none is posted; call it with each flush. */
 void receives_feed(struct iwarp *iw);
 
 /** receives_back - fills @ev for a Receive that comes back without a message. Return: whether

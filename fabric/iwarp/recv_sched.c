@@ -36,16 +36,16 @@
  * Danger: connections that never answer Reads delay all other connections, by one full read turn
  *         for each of them, again and again.
  * Rule:   the next read turn of such a connection comes after those of all other connections. The
- *         Reads that its peer owes stay due while it waits. So each such connection delays the others
- *         by one read turn in all.
+ *         Reads that its peer owes stay due while it waits. So each such connection delays the
+ *         others by one read turn in all.
  * Pinned: tests/iwarp/test_iwarp_recv_sched.c:a_connection_that_did_not_use_its_turn_comes_last,
  *         :octets_received_in_a_turn_count_as_use.
  *
  * Lower priorities:
  * State:  connections of the first priority answer Reads slowly, and their users post more Reads.
  * Danger: starvation of connections of a lower priority: they never get a read turn.
- * Rule:   after OTHERS_LOOKS looks in which no lower priority got a read turn, a lower priority gets
- *         the next one.
+ * Rule:   after OTHERS_LOOKS looks in which no lower priority got a read turn, a lower priority
+ *         gets the next one.
  * Pinned: tests/iwarp/test_iwarp_recv_sched.c:a_connection_that_answers_rarely_is_not_first_for_ever.
  */
 #include "fabric/iwarp/recv_sched.h"
@@ -56,8 +56,8 @@ enum {
 	FLUSH_LOOKS = 8,   /* connections in `recv_limited` examined in each flush */
 	TIMED_LOOKS = 256, /* connections in `recv_limited` examined every IWARP_RECLAIM_INTERVAL */
 	READ_TURNS_MAX = 16, /* most connections that have a read turn at once */
-	/* Looks (one every IWARP_RECLAIM_INTERVAL) in a row without progress, after which a read turn
-	 * ends. */
+	/* Looks (one every IWARP_RECLAIM_INTERVAL) in a row without progress, after which a read
+	 * turn ends. */
 	READ_TURN_IDLE = 4,
 	READ_TURN_LOOKS = 40, /* looks after which a read turn ends in any case */
 	/* Octets that the slowest line served (session.h) carries during a read turn. A connection
@@ -97,8 +97,8 @@ static unsigned but_first(unsigned prios)
 	return prios & (prios - 1);
 }
 
-/* Whether priority @at may get a read turn now. The priorities compared are those of the round before:
- * a connection of a better priority may have come since. */
+/* Whether priority @at may get a read turn now. The priorities compared are those of the round
+ * before: a connection of a better priority may have come since. */
 static bool may_have_read_turn(const struct iwarp *iw, uint8_t at)
 {
 	unsigned prios = iw->round.before, n = iw->round.others;
@@ -186,7 +186,8 @@ static void begin_read_turn(struct iwarp_conn *c)
 	try_if_enough(c);
 }
 
-/* Whether the Receives left cover all that @c may send, beside the connections that have a read turn. */
+/* Whether the Receives left cover all that @c may send, beside the connections that have a read
+ * turn. */
 static bool has_room_for(const struct iwarp *iw, const struct iwarp_conn *c)
 {
 	uint64_t taken = iw->recvq.most / FABRIC_RECV_RESERVE_DIV + iw->read_turn_recvs;
@@ -244,8 +245,8 @@ static void end_round(struct iwarp *iw)
 	iw->base.recv_starving = are_few(iw) && iw->round.before;
 }
 
-/* Examines @c, the first in `recv_limited`. A connection that was already examined in this round ends
- * the round. */
+/* Examines @c, the first in `recv_limited`. A connection that was already examined in this round
+ * ends the round. */
 static void look_at(struct iwarp_conn *c)
 {
 	struct iwarp *iw = c->iw;
@@ -267,8 +268,8 @@ static void look_at(struct iwarp_conn *c)
 
 /*
  * Examines the first @looks connections in `recv_limited`: moves those that may continue to
- * `recv_waiters`, and gives read turns. Each connection that continues takes at least one Receive, so no
- * more continue than there are Receives left.
+ * `recv_waiters`, and gives read turns. Each connection that continues takes at least one Receive,
+ * so no more continue than there are Receives left.
  */
 static void look_at_some(struct iwarp *iw, unsigned looks)
 {

@@ -6,18 +6,19 @@
 
 /** recv_sched - which connections get the next shared Receives */
 
-/** recv_sched_await - the message at hand of @c waits for a shared Receive: until one is posted, or
- * @c holds fewer. */
+/** recv_sched_await - the next message of @c found no shared Receive: puts @c into the list of
+ * those that wait, unless @c is in one. */
 void recv_sched_await(struct iwarp_conn *c);
 
-/** recv_sched_try - @c, which waits, tries again with the next flush. */
+/** recv_sched_try - a flush is to resume @c, which waits, as soon as a Receive is posted. */
 void recv_sched_try(struct iwarp_conn *c);
 
 /** recv_sched_gave_back - fabric_ops.gave_back. */
 void recv_sched_gave_back(struct fabric_conn *c);
 
-/** recv_sched_look - call every IWARP_RECLAIM_INTERVAL: connections for which enough are left now try
- * again; looks at a limited number. */
+/** recv_sched_look - examine a limited number of connections whose user holds too many Receives,
+ * and resume those that may take one now. Call it every IWARP_RECLAIM_INTERVAL while connections
+ * wait. */
 void recv_sched_look(struct iwarp *iw);
 
 /** recv_sched_turn - recv_sched_look() for a few connections; call with each flush. */

@@ -6,8 +6,8 @@
 
 /** setup - a connection from its TCP connection to the open stream. */
 
-/** setup_ready, setup_expired - callbacks of struct iwarp_wake while .state is below IWARP_OPEN: the
- * socket has @events, or .deadline has passed. */
+/** setup_ready, setup_expired - callbacks of struct iwarp_wake while .state is below IWARP_OPEN:
+ * the socket has @events, or .deadline has passed. */
 void setup_ready(struct iwarp_conn *c, unsigned events);
 void setup_expired(struct iwarp_conn *c);
 

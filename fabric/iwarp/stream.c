@@ -25,15 +25,15 @@
  * State:  connections that move much share a worker with connections that make small calls.
  * Danger: a small call waits until each of the others has moved all that it can.
  * Rule:   - A connection that moved much when it was last served goes to `yielded` at once.
- *         - A turn has a budget of octets (fair_share()). When it is used up, at least one connection
- *           in `yielded` continues, and every other connection has only SMALL_SHARE.
+ *         - A turn has a budget of octets (fair_share()). When it is used up, at least one
+ *           connection in `yielded` continues, and every other connection has only SMALL_SHARE.
  *         - So a connection with small calls waits for the octets of one turn, however many
  *           connections have more to move, and does not wait again before its replies go out.
- *         - While there are such connections the budget is 1/LATENCY_BOUND_DIV, which costs the others some
- *           throughput. Where all move much the budget is whole, because each turn costs a peer that
- *           sleeps until it a wake-up.
- *         - A system call counts as CALL_OCTETS at least: a peer that sends empty Writes where payload
- *           is expected costs a call for each 20 octets.
+ *         - While there are such connections the budget is 1/LATENCY_BOUND_DIV, which costs the
+ *           others some throughput. Where all move much the budget is whole, because each turn
+ *           costs a peer that sleeps until it a wake-up.
+ *         - A system call counts as CALL_OCTETS at least: a peer that sends empty Writes where
+ *           payload is expected costs a call for each 20 octets.
  * Pinned: tests/iwarp/test_iwarp_latency.c, tests/iwarp/test_iwarp_fair.c.
  *
  * A message that the peer has begun has a time-out of its own (stream_stalled()). The other
@@ -49,7 +49,8 @@
  */
 
 enum {
-	/* while connections make small calls, a turn's budget is 1/LATENCY_BOUND_DIV of .turn_octets */
+	/* while connections make small calls, a turn's budget is 1/LATENCY_BOUND_DIV of
+	 * .turn_octets */
 	LATENCY_BOUND_DIV = 8,
 	/* octets of one connection, each way, once the turn's budget is used up */
 	SMALL_SHARE = 16 << 10,
@@ -184,7 +185,8 @@ static void discard(struct iwarp_conn *c)
 /*
  * State: nothing more goes out, and the connection is to end with a reset, which frees its port.
  * Danger: a reset that is faster than octets of ours throws these away.
- * Rule: the reset waits until the peer has acknowledged all of them; a peer that does not within a second gets a FIN.
+ * Rule: the reset waits until the peer has acknowledged all of them; a peer that does not within a
+ *       second gets a FIN.
  * Pinned: tests/iwarp/test_iwarp_reset.c.
  * Return: whether that is all there is to do now.
  */

@@ -4,7 +4,7 @@
 
 #include "fabric/iwarp/iwarp_internal.h"
 
-/** stream - a connection from its open stream to its end. */
+/** stream - a connection from the end of its set-up to its own end. */
 
 /** stream_open - the set-up of @c is complete: IWARP_OPEN begins, and CONNECTED is due. */
 void stream_open(struct iwarp_conn *c);
@@ -14,12 +14,12 @@ void stream_open(struct iwarp_conn *c);
 void stream_ready(struct iwarp_conn *c, unsigned events);
 void stream_expired(struct iwarp_conn *c);
 
-/** stream_stalled - checks the progress of a message that the peer began a while ago; ends the
- * connection without any. */
+/** stream_stalled - callback of struct iwarp_wake: .stall has expired. Ends @c if the message that
+ * the peer has begun makes too little progress. */
 void stream_stalled(struct iwarp_conn *c);
 
-/** stream_read, stream_write - move octets from the socket to the queue pair, or from the queue pair to
- * the socket, until one of them blocks or the connection's share of the turn is used up. */
+/** stream_read, stream_write - move octets from the socket to the queue pair, or from the queue
+ * pair to the socket, until one of them blocks or the connection's share of the turn is used up. */
 void stream_read(struct iwarp_conn *c);
 
 /** stream_yield - @c continues at the end of a flush (stream_go_on()). */
@@ -32,7 +32,7 @@ void stream_yield(struct iwarp_conn *c);
  */
 bool stream_go_on(struct iwarp *iw);
 
-/** stream_resume - there may be a Receive for the message of @c that waits. */
+/** stream_resume - try again to process the message of @c that waits for a Receive. */
 void stream_resume(struct iwarp_conn *c);
 
 /** stream_probe - callback of iwarp.probe. */

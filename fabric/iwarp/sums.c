@@ -135,7 +135,8 @@ void sums_mark(struct sums *s, uint32_t at, uint32_t crc)
 	*point(s, s->n + s->marks++) = (struct sum_point){at, crc};
 }
 
-/* Whether an FPDU of the other connection begins at @at, if that cuts the octets from their start. */
+/* Whether an FPDU of the other connection begins at @at, if that cuts the octets from their
+ * start. */
 static bool is_cut(const struct sums *s, uint32_t at)
 {
 	return at % s->period % s->slice == 0;
@@ -202,9 +203,9 @@ static void insert(struct sums *s, uint32_t i, struct sum_point p)
 	s->n++;
 }
 
-/* The CRC up to @at, which lies between the point before the @i-th and that one; @data is the octet there.
- * The CRCs of the octets before it and behind it are computed. If these do not yield the CRC of the
- * @i-th point, octets have changed, and the Return is a wrong CRC. */
+/* The CRC up to @at, which lies between the point before the @i-th and that one; @data is the octet
+ * there. The CRCs of the octets before it and behind it are computed. If these do not yield the CRC
+ * of the @i-th point, octets have changed, and the Return is a wrong CRC. */
 static uint32_t split(struct sums *s, uint32_t i, uint32_t at, const uint8_t *data)
 {
 	const struct sum_point *from = point(s, i - 1), *end = point(s, i);

@@ -10,37 +10,44 @@
 #include "fabric/fabric.h"
 
 /**
- * sums - CRCs of octets that came in FPDUs and go on in other FPDUs
+ * sums - CRCs of octets that arrive in FPDUs and are sent in other FPDUs
  *
- * Known are points: for each the CRC32c (begun with 0) of all octets from the first point up to it.
- * The CRC of what lies between two points follows from their CRCs (fpdu_crc_shift()). Points are:
- * - Each place where the other connection begins an FPDU, if it cuts the octets from their start.
- * - The end of the last FPDU that came.
+ * A point is a place in the octets. Its CRC32c (begun with 0) covers all octets from the first
+ * point up to it. The CRC of the octets between two points follows from their CRCs
+ * (fpdu_crc_shift()). Points are:
+ * - Each place where the sending connection begins an FPDU, if it divides the octets from their
+ *   first octet on.
+ * - The end of the last FPDU that arrived.
  * - The ends of all FPDUs of a stream, and of a Send whose FPDUs are not small.
- * - Both ends of octets that went on, where these lay between other points (sums_find()).
+ * - Both ends of octets that were sent, if they were between other points (sums_find()).
  *
- * Points of an FPDU whose CRC is not checked yet (marks) are not used. If there are too many points,
- * the oldest are forgotten.
+ * A mark is a point of an FPDU whose CRC is not checked yet. Marks are not used to send. If there
+ * are too many points, the oldest are dropped.
  *
- * State:  octets change after their points were recorded: the peer writes them again, or the user does.
- * Danger: right octets go out with the CRC of others, and the receiver ends an honest connection.
- * Rule:   points of octets that come are recorded in ascending order only. An FPDU behind a gap begins them anew. The first
- *         FPDU that goes back ends them (.off) before an octet of it is placed; from then on every CRC is
- *         computed. A user that changes octets ends them as well (fabric_sums_end()).
+ * State:  octets change after their points were recorded: the peer writes them again, or the user
+ *         changes them.
+ * Danger: the new octets are sent with the CRC of the old ones, and the receiver ends an honest
+ *         connection.
+ * Rule:   - Points are recorded in ascending order only. An FPDU behind a gap drops all points.
+ *         - An FPDU that lies before the last point ends the sums (.off) before an octet of it is
+ *           placed. From then on every CRC is computed.
+ *         - A user that changes octets ends the sums, too (fabric_sums_end()).
  * Pinned: tests/iwarp/test_sums.c
  */
 enum {
-	SUMS_LEAST = 64,
-	SUMS_SIZES = 4, /* each for four times as many points as the one before */
-	/* A point that becomes known later is recorded if at most so many points lie behind it. */
+	SUMS_LEAST = 64, /* points of the smallest size of struct sums */
+	SUMS_SIZES = 4,	 /* number of sizes; each has four times the points of the one before */
+	/* sums_find() records a new point only if at most this many points lie behind it */
 	SUMS_MOVED = 64,
 	SUMS_SLICE = 4096, /* octets of a Send between two points */
-	/* octets of memory of each size, at most; without memory, CRCs are computed */
+	/* most octets of heap for each size; when they are used up, CRCs are computed */
 	SUMS_MOST = 2 << 20,
-	SUMS_HOSTS = 256,
-	SUMS_OF_HOST = 3 /* factor */
+	SUMS_HOSTS = 256, /* values of the hash of hosts */
+	SUMS_OF_HOST = 3  /* a host has at most this many times the sums that are free */
 };
 
+/** struct sum_point - .at: octets before the point; .crc: CRC32c of the octets from the first point
+ * to it. */
 struct sum_point {
 	uint32_t at, crc;
 };
@@ -48,85 +55,95 @@ struct sum_point {
 /**
  * struct sums_store - the sums of all connections of an instance
  *
- * State:  a peer lets messages wait in the gateway. Each keeps its sums.
- * Danger: one host takes all of them. Then CRCs of other hosts' octets are computed anew, and a bit
+ * State:  a peer lets messages wait in the gateway, and each message holds sums.
+ * Danger: one host holds all sums. Then CRCs of other hosts' octets are computed anew, and a bit
  *         that flips in the gateway's memory is delivered.
- * Rule:   of each size a host holds at most SUMS_OF_HOST times what it leaves. Sums of items count
- *         for the host of the session's client, sums of a message for the host that sent it. The
- *         store distinguishes hosts by a random hash of SUMS_HOSTS values.
+ * Rule:   - Of each size a host holds at most SUMS_OF_HOST times the number that is free.
+ *         - Sums of data items count for the host of the session's client. Sums of a message count
+ *           for the host that sent the message.
+ *         - The store distinguishes hosts by a random hash of SUMS_HOSTS values.
  * Pinned: tests/iwarp/test_sums.c:a_host_leaves_a_quarter_to_others,
  *         tests/iwarp/test_iwarp_sock.c:test_sums_of_results_count_for_the_client
  */
 struct sums_store {
 	struct pool pools[SUMS_SIZES];
-	uint32_t held[SUMS_SIZES][SUMS_HOSTS];
+	uint32_t held[SUMS_SIZES][SUMS_HOSTS]; /* number of sums held, by size and host */
 };
 
 struct sums {
 	struct fabric_sums base;
 	struct sums_store *store;
-	uint8_t size, host; /* where the store counts it */
-	uint32_t slice;	    /* payload of a full FPDU of the other connection */
-	uint32_t period;    /* at each multiple of it that connection begins a message */
-	bool off;	    /* nothing is known, and nothing will be */
-	bool keeps_ends;    /* of FPDUs */
-	uint32_t room;	    /* most points, a power of two */
+	uint8_t size, host; /* indexes in .held of the store */
+	uint32_t slice;	    /* payload octets of a full FPDU of the sending connection */
+	uint32_t period;    /* octets of a message of that connection; UINT32_MAX: one message */
+	bool off;	    /* there are no points, and none are recorded */
+	bool keeps_ends;    /* the end of each FPDU that arrives stays a point */
+	uint32_t room;	    /* most points and marks, a power of two */
 	uint32_t first, n, marks;
-	struct sum_point points[]; /* a ring: .n from .first on, the marks behind them */
+	struct sum_point points[]; /* a ring: .n points from .first on, then .marks marks */
 };
 
-/** sums_store_init - nothing is allocated yet. */
+/** sums_store_init - an empty store; allocates nothing. */
 void sums_store_init(struct sums_store *store);
 
-/** sums_store_fini - frees all sums; they become invalid. */
+/** sums_store_fini - frees all sums, also those that were not given back. */
 void sums_store_fini(struct sums_store *store);
 
-/** sums_store_bytes - octets of heap. */
+/** sums_store_bytes - octets of heap of @store. */
 size_t sums_store_bytes(const struct sums_store *store);
 
-/** sums_take - of octets from @host, with room for about @points; nothing is known yet. NULL: no
- * memory, or the host has its part. */
+/** sums_take - sums without points, with room for about @points; @slice, @period as in struct sums.
+ * Return: owned; NULL: there is no memory, or @host holds too many. */
 struct sums *sums_take(struct sums_store *store, uint8_t host, uint32_t slice, uint32_t period,
 		       uint32_t points);
 
-/** sums_of_message - sums_take() for a Send of about @len octets in FPDUs of @fpdu octets of payload. */
+/** sums_of_message - sums_take() for a Send of about @len octets that arrives in FPDUs of @fpdu
+ * octets of payload. */
 struct sums *sums_of_message(struct sums_store *store, uint8_t host, uint32_t len, uint32_t fpdu);
 
 /** sums_give - takes @s; NULL is allowed. */
 void sums_give(struct sums *s);
 
-/** sums_restart - other octets will come. @keeps_ends: they may go on from the end of any FPDU. */
+/** sums_restart - drops all points, because the memory is used anew. @keeps_ends: octets may be
+ * sent from the end of any FPDU on. */
 void sums_restart(struct sums *s, bool keeps_ends);
 
-/** sums_end - nothing is known from now on, until sums_restart(). */
+/** sums_end - drops all points, and records none until sums_restart(). */
 void sums_end(struct sums *s);
 
-/** sums_begin - the payload of an FPDU begins at @at; nothing of it is placed yet. Return: whether
- * sums_mark() and sums_commit() are to follow. */
+/** sums_begin - the payload of an FPDU begins at @at, and no octet of it is placed yet. Return:
+ * whether the caller has to call sums_mark() and sums_commit(). */
 bool sums_begin(struct sums *s, uint32_t at) WARN_UNUSED;
 
-/** sums_next - the next place behind @at that sums_mark() wants to know. */
+/** sums_next - the next place behind @at for which the caller has to call sums_mark(). */
 uint32_t sums_next(const struct sums *s, uint32_t at);
 
 /** sums_mark - @crc is the running CRC of the FPDU up to @at. */
 void sums_mark(struct sums *s, uint32_t at, uint32_t crc);
 
-/** sums_commit - the FPDU is checked. Its running CRC was @head before its payload, and @crc at the end of it, @end. */
+/** sums_commit - the CRC of the FPDU was right: its marks become points. @head: its running CRC
+ * before the payload; @crc: that at @end, the end of the payload. */
 void sums_commit(struct sums *s, uint32_t head, uint32_t end, uint32_t crc);
 
-/** sums_fit - how many of the @len octets at @at an FPDU should take, at least one, so that it ends at a point. */
+/** sums_fit - how many of the @len octets at @at an FPDU should take so that it ends at a point; at
+ * least one. @len: there is no such point. */
 uint32_t sums_fit(const struct sums *s, uint32_t at, uint32_t len);
 
 enum sums_found {
-	SUMS_UNKNOWN, /* *@crc is as it was */
-	/* An end lay between two points. The octets between these were read, and have not changed, or *@crc is wrong. */
+	SUMS_UNKNOWN, /* there are no points near; *@crc is unchanged */
+	/* An end of the octets was between two points. The octets between these points were read.
+	 * If they have changed, *@crc is wrong. */
 	SUMS_CHECKED,
-	SUMS_KNOWN,
+	SUMS_KNOWN, /* both ends are points; no octet was read */
 };
 
-/** sums_find - continue *@crc over the @len octets at @at, which lie at @data, between those that came with
- * them (of a stream: in one piece). If they have changed since
- * they came, the receiver will find *@crc wrong. */
+/**
+ * sums_find - continue *@crc over the @len octets at @at with the CRC that they arrived with
+ * @data: the octets. The octets before and behind them that arrived with them (of a stream: in one
+ *        piece) are next to them in memory.
+ *
+ * If octets have changed since they arrived, *@crc is wrong, and the receiver notices.
+ */
 enum sums_found sums_find(struct sums *s, uint32_t at, uint32_t len, const uint8_t *data,
 			  uint32_t *crc);
 
