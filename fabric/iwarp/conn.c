@@ -89,7 +89,8 @@ static void close_socket(struct iwarp_conn *c)
 	list_del(&c->setup);
 }
 
-/* After the last connection no Receive is needed: the period returns those that are posted. */
+/* When the last connection has ended, no Receive is needed: starts the period, at whose end posted
+ * Receives are returned to the user. */
 static void look_at_receives(struct iwarp *iw)
 {
 	if (iw->recvq.held > 0 && iw->recvq.depth.promised == 0 && !timer_is_armed(&iw->period))

@@ -9,8 +9,8 @@
 #include <immintrin.h>
 #endif
 
-/* Up to this length the CPU's CRC instruction is as fast as ISA-L's function, which is called
- * through a pointer and has a set-up cost. Headers and small RPCs are shorter. */
+/* CRC_SHORT: up to this many octets the CPU's CRC instruction is as fast as ISA-L's function, which
+ * is called through a pointer and has a set-up cost. Headers and small RPCs are shorter. */
 enum { CRC_SHORT = 256, CRC_STRIDE = 32 };
 
 uint32_t fpdu_max(uint32_t emss)
@@ -23,10 +23,10 @@ uint32_t fpdu_max(uint32_t emss)
 }
 
 /*
- * x^(8 * 2^i - 33), modulo the polynomial of the CRC. The product, without carries, of a CRC and of
- * one of these, taken as eight octets, has the CRC that comes 2^i octets of zero later: the CRC of
- * eight octets is their polynomial times x^32, and the product of two reflected polynomials lacks
- * one more x.
+ * Entry i is x^(8 * 2^i - 33) modulo the polynomial of the CRC. It shifts a CRC by 2^i zero octets:
+ * multiply the CRC by the entry without carries, and compute the CRC of the eight octets of the
+ * product. The exponent lacks 33, because the CRC of eight octets multiplies by x^32, and the
+ * product of two reflected polynomials has one factor x too few.
  */
 static const uint32_t powers[32] = {
 	0xbf818109, 0x780d5a4d, 0x05ec76f1, 0x00000001, 0x493c7d27, 0xba4fc28e, 0x9e4addf8,
@@ -93,8 +93,8 @@ __attribute__((target("sse4.2"))) static uint32_t crc_short(uint32_t crc, const 
 
 /*
  * ISA-L leaves the upper halves of vector registers in use. Until they are cleared, every
- * instruction that writes the lower half of one waits for the CRC that was computed in it: a sixth
- * of the time of an ECHO of 512 octets.
+ * instruction that writes the lower half of a register waits for the CRC that was computed in it.
+ * Small RPCs then take noticeably longer.
  */
 __attribute__((target("avx"))) static void clear_uppers(void)
 {

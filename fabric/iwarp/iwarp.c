@@ -31,7 +31,7 @@
  */
 
 enum {
-	SPARE_POINTS = 16,  /* of sums, for segments that end within a slice */
+	SPARE_POINTS = 16,  /* points of sums for segments that end within a slice */
 	TURN_TIMERS = 256,  /* most timers that run in one tick */
 	EVENTS_AT_ONCE = 8, /* events of one connection in a row, if others have events, too */
 	/* octets moved between two calls of fabric_shed(), below which a connection hardly moves:
@@ -96,7 +96,7 @@ static void trim(struct timer *timer, nsec_t now)
 
 static int op_register(struct fabric *f, void *base, size_t len)
 {
-	(void)f, (void)base, (void)len; /* any memory will do */
+	(void)f, (void)base, (void)len; /* sockets need no registration */
 	return 0;
 }
 
@@ -205,8 +205,8 @@ static int op_stream(struct fabric_conn *fc, const struct fabric_piece *window, 
 	return rc;
 }
 
-/* A Write that waited for room in a stream's window may continue; so may one whose stream was
- * withdrawn. */
+/* Resumes a connection with a Write that waited for room in a stream's window, if it can continue:
+ * there is room, or the stream was withdrawn. */
 static void try_blocked_sinks(struct iwarp_conn *c)
 {
 	if (c->base.sink_blocked && c->state == IWARP_OPEN)
@@ -234,7 +234,7 @@ static int op_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie, ui
 	rc = qp_withdraw(&c->qp, handle, cookie, written);
 	c->base.handles_live = c->qp.stags.live;
 	try_blocked_sinks(c);
-	/* The withdrawal may have ended the stream; the next flush notices. */
+	/* If the withdrawal has ended the stream, the next flush ends the connection. */
 	if (c->qp.state > QP_DRAINING && c->state >= IWARP_OPEN && c->state < IWARP_CLOSED)
 		return posted(c, 0), rc;
 	return rc;
@@ -249,8 +249,8 @@ static struct fabric_sums *op_sums_take(struct fabric_conn *from, struct fabric_
 					uint32_t len, uint32_t period)
 {
 	struct iwarp_conn *in = conn_of(from), *out = conn_of(to);
-	/* The client's end of the session: a client that takes no results must not use up what the
-	 * server's other clients have. */
+	/* The sums count for the host of the session's client, which is the peer of the acceptor:
+	 * a client that takes no results must not use up the sums of the server's other clients. */
 	uint8_t host = in->initiator ? out->qp.host : in->qp.host;
 	struct sums *s = NULL;
 
@@ -347,8 +347,8 @@ static bool iwarp_conn_event(struct iwarp_conn *c, struct fabric_event *ev)
 	return true;
 }
 
-/* The set-up of the connection reported last is over, and its private data were polled: frees its
- * MPA frames. */
+/* Frees the MPA frames of the connection whose CONNECTED was polled last: its private data were
+ * valid until now. */
 static void drop_frames(struct iwarp *iw)
 {
 	struct iwarp_conn *c = iw->greeted;
@@ -360,8 +360,8 @@ static void drop_frames(struct iwarp *iw)
 	c->frames = NULL;
 }
 
-/* Events of one connection stay in order. After EVENTS_AT_ONCE of them other connections go
- * first. */
+/* After EVENTS_AT_ONCE events of @c in a row, other connections with events come first. The order
+ * of one connection's events does not change. */
 static void let_others(struct iwarp *iw, struct iwarp_conn *c)
 {
 	if (++c->events_in_row < EVENTS_AT_ONCE)
@@ -396,7 +396,8 @@ static nsec_t iwarp_op_deadline(const struct fabric *f)
 	if (!list_is_empty(&iw->active) || !list_is_empty(&iw->yielded) || iw->recvq.back ||
 	    iw->heard_us)
 		return 0;
-	/* A deadline that has passed when the loop checks it: the loop polls and comes back. */
+	/* A deadline that has passed already when the loop checks it, so the loop does not
+	 * block. */
 	if (iw->busy_until > iw->ticked)
 		return iw->ticked + 1;
 	return nsec_min(timer_next(&iw->timers), listen_deadline(iw));
@@ -434,7 +435,8 @@ static struct fabric_moved op_moved(const struct fabric_conn *fc)
 				     .read = c->qp.rx.response_octets};
 }
 
-/* Connections that no REQUEST has reported yet are counted by no user. */
+/* Adds the heap of connections that no REQUEST has reported yet, because the user does not count
+ * them. */
 static size_t op_pooled(const struct fabric *f)
 {
 	const struct iwarp *iw = container_of(f, const struct iwarp, base);
@@ -444,9 +446,8 @@ static size_t op_pooled(const struct fabric *f)
 }
 
 /*
- * Return: whether @c held memory at the last call of fabric_shed(), too, and has hardly moved
- *         since. Octets in the socket do not count, because the peer has not taken them: a slow
- *         peer may take many of them before more are asked for.
+ * Return: whether @c held memory at the last call of fabric_shed(), too, and has moved less than
+ *         SHED_LEAST octets since. Octets count as sent when the peer has acknowledged them.
  */
 static bool is_idle_with_memory(struct iwarp_conn *c)
 {
@@ -540,7 +541,8 @@ static const struct fabric_ops iwarp_ops = {
 	.free = iwarp_op_free,
 };
 
-/* Octets of an idle connection with shared Receives and greater depths than any user asks for. */
+/* Octets of heap of an idle connection with shared Receives, if its depths are greater than any
+ * user asks for. */
 static size_t idle_bytes(const struct iwarp_config *cfg)
 {
 	const struct qp_depths depths = {

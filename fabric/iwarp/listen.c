@@ -18,7 +18,8 @@
  *
  * A listener is a socket. An attachment is one instance's watch on it, level-triggered because
  * instances share the queue of connections. When descriptors or memory run out, the watch is
- * removed for PAUSE_MS: the connections wait in the kernel, and the loop does not spin.
+ * removed for PAUSE_MS. Otherwise the loop would be woken again and again for connections that
+ * cannot be accepted. These wait in the kernel.
  *
  * State:  this worker has more sessions than another one (.is_fullest), and a client connects.
  * Danger: all connections of one client go to one worker, and the other workers are idle.
@@ -131,7 +132,8 @@ static void pause_accepting(struct attachment *a, const char *why)
 	a->resume = iwarp_now() + PAUSE_MS * NSEC_PER_MS;
 }
 
-/* At the limit the oldest set-up of the host with the most of them ends (decision 66). */
+/* At the limit of set-ups: ends the oldest set-up of the host with the most set-ups (decision
+ * 66). */
 static void bound_setups(struct iwarp *iw)
 {
 	while (preauth_queue_is_full(&iw->preauth_queue)) {
@@ -195,7 +197,7 @@ static void listener_ready(struct loop_watch *w, unsigned events)
 	case ENOMEM:
 		pause_accepting(a, strerrordesc_np(errno));
 		break;
-	default: /* another worker has accepted it, or it is gone (accept(2), "Error handling") */
+	default: /* another worker accepted the connection, or it has ended (accept(2)) */
 		break;
 	}
 }

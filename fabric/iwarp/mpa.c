@@ -68,7 +68,7 @@ int mpa_decode(enum mpa_kind kind, struct view in, struct mpa_frame *frame)
 		.revision = in.data[17],
 		.private_data = view_of(in.data + MPA_HEADER_BYTES, body_len),
 	};
-	/* S has a meaning from revision 2 on; a rejection may come without the enhanced octets. */
+	/* S is ignored before revision 2. A rejection may come without the enhanced octets. */
 	frame->enhanced = frame->revision >= 2 && (flags & FLAG_S);
 	if (!frame->enhanced)
 		return 0;
@@ -205,7 +205,7 @@ static bool begins_with(const uint8_t *in, size_t n, const char *text)
 	return n >= len && memcmp(in, text, len) == 0;
 }
 
-/* RFC 8446 5.1: a record of type alert or handshake, of version 3.x. */
+/* Whether @in begins as a TLS record of type alert or handshake, of version 3.x (RFC 8446 5.1). */
 static bool is_tls(const uint8_t *in, size_t n)
 {
 	return n >= 3 && (in[0] == 21 || in[0] == 22) && in[1] == 3 && in[2] <= 4;

@@ -23,18 +23,19 @@
  * 	                  |---breach by peer--> TERMINATING --stop--^
  * 	                  |---Terminate or end of stream received---^
  *
- * An operation (Send, Write, Read) is a slot that is taken when it is posted. It waits in `sq` in
- * the order posted, and is cut into FPDUs at the head of `sq`. Then the records of the batch (Send,
- * Write) or `orq` (Read) name it until its completion is queued. A Read that finds no read depth
- * moves to `reads`, which goes before `sq`: later Sends and Writes may overtake it, which RFC 5040
- * section 5.5 allows. It never overtakes what was posted before it.
+ * Each posted Send, Write or Read takes a slot:
+ * - The operation waits in `sq` in the order posted. At the head of `sq` it is divided into FPDUs.
+ * - Then the records of the batch (Send, Write) or `orq` (Read) name the slot until the completion
+ *   is queued.
+ * - A Read that exceeds the read depth moves to `reads`, which is served before `sq`. Later Sends
+ *   and Writes may overtake the Read, which RFC 5040 section 5.5 allows. The Read overtakes nothing
+ *   that was posted before it.
+ * - The slot is free again when the owner has polled the completion.
  *
- * A completion is a struct qp_event inside the object that completes, so there is always one. The
- * slot is free again when the owner polls it.
+ * A completion is a struct qp_event inside the object that completes, so none has to be allocated.
  *
- * These come from the store, and are held only while they are in use: slots of operations and
- * exposures in chunks (table.h), the read-ahead (qp_rx_io.c), the batch (qp_tx.c), and shared
- * Receives.
+ * The store has the memory that is held only while it is in use: slots of operations and exposures
+ * in chunks (table.h), the read-ahead (qp_rx_io.c), the batch (qp_tx.c), and shared Receives.
  */
 
 static bool depths_are_sane(const struct qp_depths *d)
@@ -43,7 +44,7 @@ static bool depths_are_sane(const struct qp_depths *d)
 	       d->max_exposures <= QP_DEPTH_MAX && d->pieces <= FABRIC_MAX_PIECES;
 }
 
-/* Pieces to store for each Receive; 0: Receives are one piece. */
+/* Number of pieces to store for each Receive; 0: each Receive is one piece. */
 static uint32_t pieces_of(const struct qp_depths *d)
 {
 	return d->pieces > 1 ? d->pieces : 0;
@@ -107,7 +108,7 @@ static void return_shared(struct qp *qp)
 	recvq_release_promise(qp->recvq, qp->depths.max_recvs);
 }
 
-/* The sums of messages in own Receives that were not polled go back. */
+/* Gives back the sums of messages in own Receives that were not polled. */
 static void drop_sums(struct qp *qp)
 {
 	for (uint32_t i = 0; qp->recvs && i < qp->depths.max_recvs; i++)
@@ -152,7 +153,7 @@ void qp_release(struct qp *qp)
 	qp->tx.hold = false;
 }
 
-/* @e was polled: frees the object that it is part of. */
+/* Frees the object that @e, which was polled, is part of. */
 static void event_reported(struct qp *qp, struct qp_event *e)
 {
 	if (e->type == FABRIC_EV_WITHDRAWN) {
@@ -180,7 +181,8 @@ static void report_placed(struct exposure *e, struct fabric_event *ev)
 	fabric_window_report(&e->window, &e->written, ev);
 }
 
-/* The user gets the sums of a message that came, not those of a Receive that is flushed. */
+/* Moves the sums of the message in @r to @ev. A flushed Receive has no message: its sums are given
+ * back. */
 static __attribute__((noinline)) void take_sums(struct qp_recv *r, struct fabric_event *ev)
 {
 	if (ev->status == 0)
@@ -461,8 +463,8 @@ static void forget_target(struct qp *qp, const struct exposure *e)
 	qp->rx.sums = NULL;
 }
 
-/* The stream has ended, and the caller may use the memory of @e at once: output that still points
- * into it must not be sent. */
+/* Withdraws @e after the stream has ended. Drops output that points into the memory of @e, because
+ * the caller may use this memory at once. */
 static void withdraw_late(struct qp *qp, struct exposure *e)
 {
 	uint32_t refs = e->tx_refs;
@@ -490,7 +492,7 @@ int qp_withdraw(struct qp *qp, uint32_t handle, void *cookie, uint32_t *written)
 		withdraw_late(qp, e);
 		return ERR_CLOSED;
 	}
-	if (e->tx_refs) { /* completes when the kernel has taken its last octet */
+	if (e->tx_refs) { /* completes when the kernel has taken the last of its octets */
 		e->end.cookie = cookie;
 		e->leaving = true;
 		return 0;

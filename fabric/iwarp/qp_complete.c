@@ -73,7 +73,8 @@ void qp_complete_withdrawn(struct qp *qp, struct exposure *e, int status)
 	qp_complete(qp, &e->end, FABRIC_EV_WITHDRAWN, status, 0);
 }
 
-/* The event is seldom queued, because a reply comes behind the data that it returns. */
+/* Searches the queue. That is seldom needed: usually PLACED was polled before the withdrawal,
+ * because a reply comes behind its data. */
 void qp_cancel_events(struct qp *qp, struct exposure *e)
 {
 	struct qp_event **p = &qp->ev_first;

@@ -11,22 +11,23 @@
 /*
  * Operation
  *
- * Parses the stream; qp_rx_io.c decides where its octets are read to. They come by two ways. The
- * stage is a read-ahead buffer: small FPDUs, many in one system call, are taken out of it whole,
- * and their CRC is checked first. The payload of an FPDU that is not there as a whole is placed as
- * it comes. The part of it in the stage is copied, the rest is read straight to its place, and its
- * CRC is computed piece by piece while it is in the cache.
+ * This file parses the stream; qp_rx_io.c decides where the stream's octets are read to. The stage
+ * is a read-ahead buffer.
+ * - An FPDU that is small and complete in the stage is processed there, after its CRC was checked.
+ *   One system call reads many such FPDUs.
+ * - The payload of any other FPDU is placed as it arrives. The part in the stage is copied, the
+ *   rest is read straight to its place. The CRC is computed piece by piece while octets are in the
+ *   cache.
  *
  * 	HEAD --whole FPDU in the stage--> HEAD
  * 	HEAD --header in the stage, checked--> PLACE --payload all there--> TAIL --CRC--> HEAD
  *
- * A Send that finds no shared Receive stays in the stage, as far as it is there. So does a Write to
- * a stream that has no room for it. It is tried again once there may be a Receive, or room
- * (qp_rx_resume()). Nothing is read meanwhile.
+ * A Send that finds no shared Receive, and a Write to a stream without room, stay in the stage
+ * until there may be a Receive, or room (qp_rx_resume()). Until then nothing is read.
  *
- * Everything a header claims is checked before the first octet is placed. The CRC of a placed
- * segment comes after it, as with any adapter that places directly: a segment that fails ends the
- * stream, and no completion tells the owner to look at the memory.
+ * All fields of a header are checked before the first octet is placed. The CRC of a placed segment
+ * is checked afterwards, as with any adapter that places directly. If the CRC is wrong, the stream
+ * ends, and no completion reports the octets.
  */
 
 /* Saves the header of the segment at fault for the Terminate message. */
@@ -45,7 +46,7 @@ static void fail_segment(struct qp *qp, int err, struct ddp_term term)
 	qp_fail(qp, err, term);
 }
 
-/* Finds where the segment goes in @r, which has room for it. */
+/* Sets .dst to the place of the segment in @r, which has room for the segment. */
 static void find_piece(struct qp *qp, const struct qp_recv *r)
 {
 	struct qp_rx *rx = &qp->rx;
@@ -62,7 +63,7 @@ static void find_piece(struct qp *qp, const struct qp_recv *r)
 	rx->room = rx->piece->len - at;
 }
 
-/* The payload, of which no octet is placed yet, belongs at @at in @sums. */
+/* Records sums of the payload, of which no octet is placed yet: it begins at octet @at of @sums. */
 static void keep_sums(struct qp *qp, struct sums *sums, uint32_t at)
 {
 	if (!sums || !qp->crc || !sums_begin(sums, at))
@@ -85,7 +86,7 @@ static __attribute__((noinline)) void sum_message(struct qp *qp, struct qp_recv 
 	keep_sums(qp, r->sums, rx->send_done);
 }
 
-/* RFC 5041 section 5.3 and 7.1, RFC 5040 section 5.3: where a Send's segment goes. */
+/* Finds the place of a Send's segment (RFC 5041 section 5.3 and 7.1, RFC 5040 section 5.3). */
 static void begin_send(struct qp *qp)
 {
 	struct qp_rx *rx = &qp->rx;
@@ -179,7 +180,7 @@ static void begin_read_request(struct qp *qp)
 		fail_segment(qp, ERR_PROTO, TERM_DDP_NO_BUFFER);
 }
 
-/* The header is in rx->h: checks all of it and finds where the payload goes. */
+/* Checks all of the header in rx->h, and finds the place of the payload. */
 static void begin_segment(struct qp *qp)
 {
 	qp->rx.dst = NULL;
@@ -207,14 +208,14 @@ static void begin_segment(struct qp *qp)
 	}
 }
 
-/* A Send with Invalidate ends an exposure of this end. Return: false: it could not, and the stream
- * fails. */
+/* Ends the exposure @stag for a Send with Invalidate. Return: false: that is not permitted, and the
+ * stream fails. */
 static bool qp_rx_invalidate(struct qp *qp, uint32_t stag)
 {
 	struct exposure *e = stag_find(&qp->stags, stag);
 
-	/* An exposure cannot end while its octets go out in a Read response. A peer that causes
-	 * both breaks RFC 5040 section 5.3 (all Reads of it are to be complete). */
+	/* An exposure cannot end while its octets are sent in a Read response. The peer broke RFC
+	 * 5040 section 5.3: its Reads of the exposure have to be complete before. */
 	if (!e || e->tx_refs) {
 		qp_fail(qp, ERR_ACCESS, TERM_RDMA_INVALIDATE);
 		return false;
@@ -267,9 +268,8 @@ static void finish_streamed(struct qp *qp, struct exposure *e)
 }
 
 /*
- * A gap that is filled with zeros lies below the last octet acknowledged. Read-ahead lies beyond
- * that octet (qp_rx_io.c), and nothing else is placed before its turn: no good octet is
- * overwritten.
+ * A gap that is filled with zeros lies before the last octet of a checked FPDU. Octets that were
+ * read ahead lie behind that octet (qp_rx_io.c). So the zeros overwrite no octet of the peer.
  */
 static void finish_write(struct qp *qp)
 {
@@ -318,7 +318,8 @@ static void finish_terminate(struct qp *qp, const uint8_t *payload)
 	qp->state = QP_DEAD;
 }
 
-/* The segment is complete and its CRC is right; @payload for the types that are parsed. */
+/* Processes a segment that is complete and has the right CRC. @payload is for the types that are
+ * parsed. */
 static void finish_segment(struct qp *qp, const uint8_t *payload)
 {
 	qp->counters->fpdus_in++;
@@ -394,7 +395,7 @@ void qp_rx_sum(struct qp *qp, const uint8_t *payload, uint32_t n)
 	rx->sums_at += n;
 }
 
-/* @n octets of payload, at @from, to where they belong. */
+/* Copies @n octets of payload from @from to their place. */
 static void place(struct qp_rx *rx, const uint8_t *from, uint32_t n)
 {
 	while (n > rx->room) {
@@ -430,7 +431,7 @@ static __attribute__((noinline)) void sum_whole(struct qp *qp, uint32_t head, ui
 	sums_commit(rx->sums, rx->head_crc, rx->sums_at, rx->crc);
 }
 
-/* The FPDU at the start of the stage is complete. */
+/* Processes the FPDU at the start of the stage, which is complete. */
 static void take_whole(struct qp *qp, uint32_t header)
 {
 	struct qp_rx *rx = &qp->rx;
@@ -456,7 +457,7 @@ static void take_whole(struct qp *qp, uint32_t header)
 	rx->head += total;
 }
 
-/* The FPDU is not complete: starts to place it with what the stage has of the payload. */
+/* Begins to place an FPDU that is not complete, with the payload octets that the stage has. */
 static void take_part(struct qp *qp, uint32_t header)
 {
 	struct qp_rx *rx = &qp->rx;

@@ -12,34 +12,37 @@
 /*
  * Operation
  *
- * While nothing large is expected, all input is read into the stage. While large tagged messages
- * can be expected, nothing is read ahead but the header of the next FPDU (16 octets for a tagged
- * one): every read then ends where the next payload begins, and no octet of payload is ever copied.
- * They are expected while a Read of that size is outstanding, or a write exposure is open.
- * Exposures that are offered and seldom used (Reply chunks) would make each small message cost a
- * system call. So after QP_SMALL_RUN small messages exposures do not count, until a large Write
- * comes again. What the stage already has of that Write is copied, once.
+ * - While no large tagged message is expected, all input is read into the stage.
+ * - While one is expected, only the header of the next FPDU is read ahead (16 octets for a tagged
+ *   FPDU). Then every read ends where the next payload begins, and no octet of payload is copied.
+ * - A large tagged message is expected while a Read of that size is outstanding, or a write exposure
+ *   of that size is open.
+ * - Exposures that are offered and seldom used (Reply chunks) would make each small message cost a
+ *   system call. So after QP_SMALL_RUN small messages exposures do not count, until a large Write
+ *   comes again. The part of that Write that is in the stage by then is copied.
  *
- * FPDUs would cost a system call each. So, behind a tagged segment that is not the last of
- * its message, more segments are expected: of the same length, each placed where the one before
- * ended, the last as long as the memory is. One read then takes many:
+ * With these rules alone each FPDU would cost a system call. So behind a tagged segment that is not
+ * the last of its message, more segments are expected. All have the same length, except the last,
+ * which ends with the memory. Each is placed where the one before ended. One system call then reads
+ * many:
  *
  * 	dst | trailer, header | dst + p | trailer, header | dst + 2p | ... | trailer, header
  *
- * All of that memory is granted to the peer for this very message, and until that is placed its
- * content does not matter: the rest of a Read's sink, or of a write exposure (FABRIC_SCRATCH)
- * beyond everything written to it so far, or the free part of a stream's window. Each header is
- * then checked as always, and must name just the place where its payload is already. If it does not
- * (the message was shorter, or another came between), the octets from there on are moved out and
- * processed the ordinary way, and fewer FPDUs are expected next time.
+ * The memory that is read to this way has no content that matters yet: the rest of a Read's sink,
+ * the part of a write exposure (FABRIC_SCRATCH) behind all octets written so far, or the free part
+ * of a stream's window. The peer may write to it for the message under way.
  *
- * A call's Send often comes within the response to a Read, and would displace all that was read
- * ahead behind it. This end puts other messages only at certain places of a response, which the
- * receiver knows (qp_run()), and Linux siw puts them at its end. So no FPDU is expected beyond the
+ * Each header is then checked as always, and has to name the place where its payload already is. If
+ * it names another place (the message was shorter, or another message came between), the octets
+ * from there on are copied out and processed as if just read. Fewer FPDUs are expected next time.
+ *
+ * The Send of a call often comes within the response to a Read, and would move all octets that were
+ * read ahead behind it. A sender with this code interrupts a response only at places that the
+ * receiver knows (qp_run()); Linux siw does not interrupt it. So no FPDU is expected behind the
  * next such place.
  *
- * A connection has a stage only while octets are in it or are being read; otherwise the store has
- * it.
+ * A connection has a stage only while octets are in the stage or are read to it. Otherwise the
+ * stage is in the store.
  */
 
 enum { NEXT_HEADER = FPDU_LEN_BYTES + DDP_TAGGED_BYTES };
@@ -50,7 +53,7 @@ struct qp_spill {
 	uint8_t data[];
 };
 
-/* Whether large tagged messages are expected: read nothing ahead of them. */
+/* Whether large tagged messages are expected, so that nothing may be read ahead of them. */
 static bool is_exact(const struct qp_rx *rx)
 {
 	return rx->bulk_reads || (rx->bulk_writes && rx->small < QP_SMALL_RUN);
@@ -110,12 +113,12 @@ static uint32_t room_behind(const struct qp *qp)
  *
  * State:  octets read ahead may have to be set aside (spill()), until the user has Receives or room
  *         again.
- * Danger: while a server hangs the gateway may have none for as long. With a fixed number of
- *         places, as many slow connections keep all others from reading ahead; without a limit each
- *         connection takes 320 KiB.
+ * Danger: while a server hangs, the user may have no Receives and no room for long. Without a limit
+ *         each connection takes 320 KiB. With a fixed number of places, that number of slow
+ *         connections keeps all others from reading ahead.
  * Rule:   a connection reads ahead at most 1/QP_SPILL_PART of the octets that may still be set
  *         aside. So the sum stays below QP_SPILL_BYTES, and each further connection reads ahead
- *         less. What is set aside counts as memory that its connection holds (fabric_shed()).
+ *         less. Octets set aside count as memory that their connection holds (fabric_shed()).
  * Pinned: tests/iwarp/test_iwarp_spills.c
  */
 static uint32_t ahead_bytes(const struct qp *qp)
@@ -265,7 +268,7 @@ unsigned qp_rx_want(struct qp *qp, struct iovec iov[QP_RX_IOV])
 	return n;
 }
 
-/* @n octets of payload are at dst. */
+/* The owner has read @n octets of payload to .dst: adds them to the CRC and moves .dst on. */
 static void placed(struct qp *qp, uint32_t n)
 {
 	struct qp_rx *rx = &qp->rx;
@@ -290,7 +293,7 @@ static uint32_t rx_io_take(size_t *n, uint32_t most)
 	return taken;
 }
 
-/* Processes @data the ordinary way, as if just read. Return: how many octets were taken. */
+/* Processes @data through the stage, as if just read. Return: how many octets were processed. */
 static size_t feed(struct qp *qp, const uint8_t *data, size_t len)
 {
 	struct qp_rx *rx = &qp->rx;
@@ -318,8 +321,8 @@ static size_t feed(struct qp *qp, const uint8_t *data, size_t len)
 	return all - len;
 }
 
-/* In the read-ahead a Send found no Receive, or a Write no room: sets aside the octets behind it.
- * ahead_bytes() has limited them. */
+/* Sets aside @data, octets that were read ahead behind a Send that found no Receive, or a Write
+ * that found no room. ahead_bytes() has limited their number. */
 static void spill(struct qp *qp, const uint8_t *data, size_t len)
 {
 	struct qp_spill *s = mem_zalloc(sizeof(*s) + len);
@@ -350,8 +353,9 @@ void qp_rx_resume(struct qp *qp)
 		drop_spill(qp);
 }
 
-/* The @i'th FPDU ahead is not the one expected: @n octets, at least one, are where it and the FPDUs
- * behind it would have been. They are copied out first, because their right places may overlap. */
+/* FPDU number @i of those read ahead is not the expected one: processes the @n octets, at least
+ * one, at its place and behind. Copies them first, because their right places may overlap these
+ * places. */
 static __attribute__((noinline)) void take_back(struct qp *qp, uint32_t i, size_t n)
 {
 	struct qp_rx *rx = &qp->rx;

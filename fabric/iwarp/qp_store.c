@@ -3,7 +3,7 @@
 #include "fabric/iwarp/qp_internal.h"
 #include "fabric/iwarp/qp_rx_io.h"
 
-enum { TRIM_SLABS = 16 /* of a pool at a time */ };
+enum { TRIM_SLABS = 16 /* most slabs of a pool that are freed in one call */ };
 
 void qp_store_init(struct qp_store *store, struct iwarp_counters *counters)
 {

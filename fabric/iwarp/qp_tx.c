@@ -18,19 +18,21 @@
  * stays small enough for the cache. A batch that was taken only in part goes on where it stopped;
  * the next is built when it is gone.
  *
- * A short Send that no other operation has to precede is put there at once when it is posted, and
- * no record of it is kept (qp_send_short()).
+ * A short Send that no other operation has to precede is copied to ctl when it is posted, and no
+ * record of it is kept (qp_send_short()).
  *
- * Each other FPDU of a batch has a record: when the stream has passed its end, the operation it
- * ends is complete, and the exposure it reads from has one reference less. A withdrawal waits for
- * that.
+ * Each other FPDU of a batch has a record. When the kernel has taken the FPDU, the operation that
+ * ends with it is complete, and the exposure that it reads from has one reference less. The
+ * withdrawal of an exposure waits until it has no references.
  *
- * Two sides take turns: the send queue, and the responses to the peer's Reads. Turns have about as
- * many octets each, so a long response does not hold up small messages. A response is interrupted
- * only at places that its receiver knows, and that can read ahead what is between them (qp_run(),
- * qp_rx_io.c). Segments of one untagged and one tagged message may alternate, but not of two of a
- * kind: Linux siw demands that. A Write and a response wait for each other's last segment, and so
- * do a Send and a Read Request.
+ * The send queue and the responses to the peer's Reads take turns:
+ * - All turns have about the same number of octets, so small messages do not wait for a long
+ *   response.
+ * - A response is interrupted only at places that its receiver knows (qp_run()), so the receiver
+ *   can read ahead up to the next one (qp_rx_io.c).
+ * - Segments of one untagged and one tagged message may alternate, but segments of two tagged or
+ *   two untagged messages may not: Linux siw demands that. So a Write waits for the last segment of
+ *   a response, a Send for that of a Read Request, and the other way round.
  */
 
 static struct qp_tx_fpdu *new_record(struct qp_tx *tx, enum qp_tx_kind kind, uint32_t ref,
@@ -83,7 +85,7 @@ static void put_payload(struct qp *qp, const void *data, uint32_t len)
 	add_piece(&qp->tx, data, len);
 }
 
-/* The octets are those at @at in @sums: their CRC goes with them. */
+/* Adds octets that begin at octet @at of @sums, with the CRC that they arrived with. */
 static void put_summed(struct qp *qp, const void *data, uint32_t len, struct sums *sums,
 		       uint32_t at)
 {
@@ -126,7 +128,7 @@ static void put_trailer(struct qp *qp, struct qp_tx_fpdu *f, uint32_t ulpdu_len)
 	qp->counters->fpdus_out++;
 }
 
-/* A payload that is built here, not gathered: it follows its header in ctl. */
+/* Memory in ctl, behind the header, for a payload that is built here and not gathered. */
 static uint8_t *own_payload(struct qp *qp)
 {
 	return qp->tx.batch->ctl + qp->tx.ctl_len;
@@ -282,7 +284,7 @@ static void build_response(struct qp *qp)
 			       .offset = r->read.sink_offset + r->done};
 	struct qp_tx_fpdu *f;
 
-	if (r->read.length && !e) { /* withdrawn since the Read came; it was valid then */
+	if (r->read.length && !e) { /* withdrawn since the Read Request was checked */
 		qp_fail(qp, ERR_ACCESS, TERM_RDMA_INVALID_STAG);
 		return;
 	}
@@ -342,8 +344,8 @@ static struct qp_op *first_op(const struct qp *qp)
 	return op == QP_NONE ? NULL : qp_op(qp, op);
 }
 
-/* Reads at the head of the send queue go if there is read depth; otherwise they move to `reads`.
- * Return: the Read to request now, or QP_NONE. */
+/* The Read to request now. Reads at the head of the send queue that exceed the read depth move to
+ * `reads`. Return: QP_NONE: none. */
 static uint32_t next_read(struct qp *qp)
 {
 	struct qp_tx *tx = &qp->tx;
@@ -369,10 +371,10 @@ static uint32_t next_read(struct qp *qp)
 
 /*
  * State:  the response to a Read has begun, and other messages wait.
- * Danger: the receiver has read ahead of the response, and has to copy what an unexpected message
- *         displaces; or a small message waits for a long response.
- * Rule:   other messages go only at the places of qp_run(), so they wait for 256 KiB at most, or 32
- *         segments, which a batch has anyway. Return: whether the response is between such places.
+ * Danger: a message at a place that the receiver does not expect makes the receiver copy all octets
+ *         that it has read ahead. Or a small message waits for the end of a long response.
+ * Rule:   other messages are sent only at the places of qp_run(). So they wait for QP_RUN_BYTES
+ *         or QP_AHEAD segments at most. Return: whether the response is between such places.
  * Pinned: tests/iwarp/test_qp_ahead.c:test_sends_within_a_response.
  */
 static bool is_inside_run(const struct qp *qp)
@@ -463,8 +465,8 @@ static void end_early(struct qp *qp)
 	qp->tx.early = false;
 }
 
-/* A batch that is begun before its turn holds memory, and is out of the cache by then: only
- * QP_EARLY may be. */
+/* Begins a batch before the flush. At most QP_EARLY batches may be, because such a batch holds
+ * memory, and is no longer in the cache at the flush. */
 static bool open_early(struct qp *qp)
 {
 	struct qp_tx *tx = &qp->tx;
@@ -539,7 +541,7 @@ unsigned qp_tx_want(struct qp *qp, struct iovec **iov)
 	return tx->iov_n - tx->iov_at;
 }
 
-/* Counts by records; short Sends have none. */
+/* Ends of FPDUs are those of records. Short Sends have no record. */
 size_t qp_tx_whole(const struct qp *qp, size_t most)
 {
 	const struct qp_tx *tx = &qp->tx;
@@ -555,7 +557,7 @@ size_t qp_tx_whole(const struct qp *qp, size_t most)
 	return (size_t)(end - tx->taken);
 }
 
-/* The stream got past the end of @f. */
+/* Completes the operation of @f, or drops its reference: the kernel has taken the FPDU. */
 static void record_taken(struct qp *qp, const struct qp_tx_fpdu *f)
 {
 	struct exposure *e;

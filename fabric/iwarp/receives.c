@@ -15,12 +15,11 @@
  *
  * State:  a message takes its Receive with its first octets, and keeps it until the message is
  *         complete. No Receive is left, and other connections wait.
- * Danger: peers that begin messages, a thousand at once, and do not end them hold all Receives (RFC
- *         5042 section 6.4.3.1). To do that costs them far less than the least rate of
- *         stream_stalled().
- * Rule:   every IWARP_RECLAIM_INTERVAL each connection inside a message is looked at. A connection
- *         that has not received another 1/RECLAIM_PARTS of a Receive in RECLAIM_LOOKS looks ends. A
- *         connection that had no turn to read does not count.
+ * Danger: a thousand peers begin a message each and do not end it: they hold all Receives (RFC 5042
+ *         section 6.4.3.1). The least rate that stream_stalled() demands does not prevent this.
+ * Rule:   every IWARP_RECLAIM_INTERVAL each connection inside a message is examined. A connection
+ *         ends if in RECLAIM_LOOKS of these looks its message got less than 1/RECLAIM_PARTS of a
+ *         Receive. Looks before which the connection had no turn to read do not count.
  * Pinned: tests/iwarp/test_iwarp_begun.c:test_begun_without_octets, :test_slow_ones,
  *         :test_slow_alone.
  */
@@ -70,7 +69,7 @@ void receives_period(struct timer *timer, nsec_t now)
 		timer_arm(&iw->timers, timer, now + NSEC_PER_SEC);
 }
 
-/* Octets received so far of the Send under way. */
+/* Octets of the Send under way that were received so far. */
 static uint32_t come(const struct qp_rx *rx)
 {
 	bool placing = rx->state == QP_RX_PLACE && !rx->h.tagged;
@@ -121,8 +120,8 @@ void receives_reclaim(struct timer *timer, nsec_t now)
 		end_late_ones(iw);
 }
 
-/* Resumes waiting connections. Each takes the Receives it needs; one that finds too few goes to the
- * end of the list. */
+/* A resumed connection takes as many Receives as it needs. If it finds too few, it waits again, at
+ * the end of the list. */
 void receives_feed(struct iwarp *iw)
 {
 	struct list *last, *item = NULL;

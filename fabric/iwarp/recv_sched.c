@@ -22,17 +22,19 @@
  *         comes back.
  * Rule:   - At any time one connection has a read turn. Up to READ_TURNS_MAX have one if what is
  *           left covers all messages that each of them may send.
- *         - A read turn ends when the connection's Reads are answered and it holds no more than its
- *           share; after READ_TURN_IDLE looks in a row without progress; or after READ_TURN_LOOKS
- *           looks.
+ *         - A read turn ends when the connection's Reads are answered, no message of it waits and
+ *           it holds no more than 1/FABRIC_RECV_PER_CONN_DIV of those left.
+ *         - A read turn also ends after READ_TURN_IDLE looks in a row without progress (one look,
+ *           if no Read is outstanding), and after READ_TURN_LOOKS looks.
  *         - Connections with Reads outstanding come first. Connections whose user holds back Reads
  *           (.reads_blocked) come after them.
  * Pinned: tests/iwarp/test_iwarp_recv_sched.c:reads_are_answered_one_after_the_other,
  *         :several_connections_have_a_turn_at_once, :as_many_are_left_as_one_may_send, decision 81.
  *
  * Unused read turns:
- * State:  during its read turn a connection answered no Read and sent hardly an octet, although all
- *         its input was processed (.read_turn_unused). Lack of Receives is not what holds it up.
+ * State:  during its read turn a connection's peer answered no Read and sent few octets, although
+ *         all input was processed (.read_turn_unused). So the connection does not wait for
+ *         Receives.
  * Danger: connections that never answer Reads delay all other connections, by one full read turn
  *         for each of them, again and again.
  * Rule:   the next read turn of such a connection comes after those of all other connections. The
@@ -60,8 +62,8 @@ enum {
 	 * turn ends. */
 	READ_TURN_IDLE = 4,
 	READ_TURN_LOOKS = 40, /* looks after which a read turn ends in any case */
-	/* Octets that the slowest line served (session.h) carries during a read turn. A connection
-	 * that sent fewer and answered no Read did not use its read turn. */
+	/* Octets that the slowest supported line (proxy/session.h) carries during a read turn. If
+	 * the peer sent fewer and answered no Read, the connection did not use its read turn. */
 	READ_TURN_LEAST = 16384,
 	OTHERS_LOOKS = 40, /* looks after which a priority other than the first gets a read turn */
 	/* One in OTHERS_PART of these read turns skips the second priority, too; of these, one in
@@ -137,8 +139,8 @@ void recv_sched_await(struct iwarp_conn *c)
 	iwarp_conn_activate(c);
 }
 
-/* Moves @c to `recv_waiters`. Other connections may hold all Receives for some time. So a user that
- * held back Reads gets its event now, and posts the Reads. */
+/* Moves @c to `recv_waiters`. A Receive may still be missing for some time. So a user that held
+ * back Reads gets its event now, not with the Receive, and posts the Reads. */
 void recv_sched_try(struct iwarp_conn *c)
 {
 	if (c->base.reads_blocked) {
@@ -215,8 +217,8 @@ static bool is_slow(struct iwarp_conn *c)
 	c->read_turn.done = qp->reads_done;
 	if (qp_recvs_held(qp) < c->read_turn.held)
 		c->read_turn.held = qp_recvs_held(qp);
-	/* Without Reads outstanding @c waits for memory, which connections with Reads outstanding
-	 * may hold. */
+	/* If @c has no Reads outstanding, its user waits for memory, which connections with Reads
+	 * outstanding may hold: the turn ends at once. */
 	return ++c->read_turn.idle >= (qp->reads ? READ_TURN_IDLE : 1) ||
 	       ++c->read_turn.looks >= READ_TURN_LOOKS;
 }

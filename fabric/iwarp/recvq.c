@@ -103,7 +103,7 @@ void recvq_forget(struct recvq *q, struct qp_recv *r)
 	q->held--;
 }
 
-/* Returns @n Receives to the user. (A device could not return them.) */
+/* Returns @n posted Receives to the user. */
 static void hand_back(struct recvq *q, uint32_t n)
 {
 	while (n-- > 0 && q->first) {

@@ -11,12 +11,12 @@
 /*
  * Operation
  *
- * The peer of a rejected connection has to be able to read the Reply Frame. Closing a socket with
- * unread octets in it sends a reset, which overtakes what was sent before: a peer that sends more
- * behind its Request would never learn the reason. So this end only half-closes, discards input,
- * and frees the connection at the peer's FIN. The user has forgotten the connection already. The
- * wait is bounded in time (REJECT_MS), octets (REJECT_OCTETS) and number (REJECT_MAX; the oldest
- * connection ends).
+ * State:  the user has rejected a connection, and no longer knows it. The Reply Frame was sent.
+ * Danger: close() of a socket with unread octets sends a reset, which overtakes the Reply Frame. A
+ *         peer that has sent more than its Request would never learn the reason.
+ * Rule:   this end closes only its direction of the stream, discards input, and frees the
+ *         connection at the peer's FIN. The wait is limited in time (REJECT_MS), octets
+ *         (REJECT_OCTETS) and number of connections (REJECT_MAX; the oldest one ends).
  * Pinned: tests/iwarp/test_iwarp_faults.c:test_rejection_is_not_overtaken,
  *         :test_rejected_and_silent.
  */

@@ -30,14 +30,14 @@
  *         :another_hosts_push_out_their_own, tests/iwarp/test_iwarp_faults.c:test_slow_loris,
  *         decision 66.
  *
- * A failure before the user was asked is only counted; it is logged at level info if the peer
- * speaks another protocol than MPA. A later failure is a DISCONNECTED event.
+ * A failure before the REQUEST event is only counted, and logged at level info if the peer speaks
+ * another protocol than MPA. A later failure is a DISCONNECTED event.
  */
 
 enum { TOLD_OCTETS = 16 };
 
-/* For the operator of a client that has the wrong port, or no RDMA. The first octets from the
- * client are logged as hex digits. */
+/* Logs a client that has connected to the wrong port, or without RDMA, with its first octets as hex
+ * digits. */
 static void log_stranger(struct iwarp_conn *c, int status, const char *why)
 {
 	char peer[FABRIC_ADDR_TEXT], host[FABRIC_ADDR_TEXT], first[2 * TOLD_OCTETS + 1] = "";
@@ -68,7 +68,7 @@ static void setup_fail(struct iwarp_conn *c, int status, const char *why)
 	iwarp_conn_end(c, status, why);
 }
 
-/* Sends what is left of the frame. Return: 0 when all is out, ERR_AGAIN, or another error. */
+/* Sends the rest of the frame. Return: 0: all of it was sent; ERR_AGAIN; or another error. */
 static int push_frame(struct iwarp_conn *c)
 {
 	while (c->frames->out_at < c->frames->out_len) {
@@ -85,7 +85,7 @@ static int push_frame(struct iwarp_conn *c)
 	return 0;
 }
 
-/* Reads the peer's frame. Return: 0 when it is whole, ERR_AGAIN, or another error. */
+/* Reads the peer's frame. Return: 0: the frame is complete; ERR_AGAIN; or another error. */
 static int pull_frame(struct iwarp_conn *c, enum mpa_kind kind)
 {
 	while (c->frames->in_have < c->frames->in_need) {
@@ -150,7 +150,7 @@ static void conclude(struct iwarp_conn *c)
 		stream_open(c);
 }
 
-/* Initiator: TCP is up, or not. */
+/* Initiator: connect() has succeeded or failed. */
 static void connected(struct iwarp_conn *c)
 {
 	int err = 0;
@@ -179,7 +179,8 @@ static void request_ready(struct iwarp_conn *c)
 		setup_fail(c, rc, frame_words(rc));
 }
 
-/* Nothing was sent before, so the frame fits the socket's buffer. Takes @c. */
+/* Sends the rejection in one call: nothing was sent before, so the socket has room for the frame.
+ * Takes @c. */
 static void setup_send_rejection(struct iwarp_conn *c, struct view private_data)
 {
 	struct mpa_frame reply;
@@ -203,7 +204,7 @@ static void leave_setups(struct iwarp_conn *c)
 	c->iw->base.arrived = c->iw->preauth_queue.count;
 }
 
-/* Acceptor: the Request may have arrived; ask the user. */
+/* Acceptor: reads the Request. When it is complete, queues REQUEST. */
 static void await_ready(struct iwarp_conn *c)
 {
 	int rc = pull_frame(c, MPA_REQUEST);

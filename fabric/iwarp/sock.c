@@ -43,7 +43,7 @@ void sock_addresses(int fd, struct fabric_conn *c)
 		c->peer.len = 0;
 }
 
-/* The path MTU of loopback is 65536; no path between machines comes near. */
+/* Whether the path is loopback, whose MTU is 65536. No path between machines has such an MTU. */
 static bool is_loopback(const struct tcp_info *info)
 {
 	enum { HUGE_PATH = 65535 };
@@ -141,7 +141,7 @@ bool sock_peer_ended(int fd)
 bool sock_has_address_for(const struct fabric_addr *to)
 {
 	int fd = socket(to->ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	/* The ports of datagram sockets are not those of TCP: only an address can be missing. */
+	/* UDP's ports are not TCP's. So if connect() fails, an address is missing, not a port. */
 	bool has = fd < 0 || !connect(fd, (const struct sockaddr *)&to->ss, to->len);
 
 	if (fd >= 0)
@@ -157,7 +157,8 @@ void sock_free_port(int fd)
 		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 }
 
-/* The kernel gives the least free number, so a high number means that as many are in use. */
+/* The kernel gives the least free number. So if @fd is not below @descriptors, as many are in
+ * use. */
 int sock_within(int fd, uint32_t descriptors)
 {
 	if (fd < 0 || descriptors == 0 || (uint32_t)fd < descriptors)

@@ -87,7 +87,7 @@ struct exposure *stag_add(struct stag_table *t, void *addr, uint32_t len, unsign
 	return e;
 }
 
-/* Return: the slot that has that STag, or NULL. */
+/* The slot with @stag, or NULL. */
 static struct exposure *stag_slot_of(struct stag_table *t, uint32_t stag)
 {
 	struct exposure *e = stag_slot(t, t->recent[stag % STAG_RECENT]);

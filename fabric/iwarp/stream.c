@@ -16,35 +16,36 @@
 /*
  * Operation
  *
- * The socket half of an open connection: octets between the kernel and the queue pair, both ways
- * until EAGAIN, as edge-triggered watches demand. Either direction stops after a fair share,
- * because a peer that is as fast as this end never causes EAGAIN. The connection is then in the
- * list `yielded`: it is not served again before the end of a flush (stream_go_on()), after all
- * others.
+ * This file moves octets between the kernel and the queue pair, both ways until EAGAIN, as
+ * edge-triggered watches demand. Either direction also stops after a fair share, because a peer
+ * that is as fast as this end never causes EAGAIN. The connection is then in the list `yielded`. It
+ * is served again at the end of a flush (stream_go_on()), after all others.
  *
  * State:  connections that move much share a worker with connections that make small calls.
  * Danger: a small call waits until each of the others has moved all that it can.
  * Rule:   - A connection that moved much when it was last served goes to `yielded` at once.
  *         - A turn has a budget of octets (fair_share()). When it is used up, at least one
  *           connection in `yielded` continues, and every other connection has only SMALL_SHARE.
- *         - So a connection with small calls waits for the octets of one turn, however many
- *           connections have more to move, and does not wait again before its replies go out.
- *         - While there are such connections the budget is 1/LATENCY_BOUND_DIV, which costs the
- *           others some throughput. Where all move much the budget is whole, because each turn
- *           costs a peer that sleeps until it a wake-up.
- *         - A system call counts as CALL_OCTETS at least: a peer that sends empty Writes where
- *           payload is expected costs a call for each 20 octets.
+ *         - So a connection with small calls waits for the octets of one turn at most, however many
+ *           connections move much, and its replies do not wait for another turn.
+ *         - While connections make small calls, the budget is 1/LATENCY_BOUND_DIV of .turn_octets.
+ *           That costs the other connections some throughput.
+ *         - If all connections move much, the budget is .turn_octets, because each turn may wake up
+ *           a peer that sleeps.
+ *         - A system call counts as CALL_OCTETS at least, because a peer can cause a call for each
+ *           20 octets (empty Writes where payload is expected).
  * Pinned: tests/iwarp/test_iwarp_latency.c, tests/iwarp/test_iwarp_fair.c.
  *
- * A message that the peer has begun has a time-out of its own (stream_stalled()). The other
- * deadline of a connection means, by state:
- * - OPEN, and no octet sent: the initiator's first FPDU may go.
+ * A message that the peer has begun has a time-out of its own (stream_stalled()). When .deadline of
+ * a connection expires, that means, by state:
+ * - OPEN, and no octet sent: the initiator may send its first FPDU.
  * - OPEN, and octets sent: the peer's first FPDU is late.
- * - CLOSING: the last octets did not get out.
- * - LINGER: the peer's FIN did not come.
+ * - CLOSING: the last octets were not sent in time.
+ * - LINGER: the peer's FIN did not come in time. If this end has sent no FIN, it is time to check
+ *   whether a reset can be sent (reset_when_acknowledged()).
  *
- * The kernel ends a connection whose peer acknowledges no octet for peer_timeout (TCP_USER_TIMEOUT,
- * sock.c).
+ * The kernel ends a connection whose peer acknowledges no octet for .stall_timeout_ms
+ * (TCP_USER_TIMEOUT, sock.c).
  * Pinned: tests/iwarp/test_iwarp_faults.c:test_stops_reading, :test_reads_slowly.
  */
 
@@ -78,7 +79,8 @@ enum {
 	ACK_LOOKS = 10, /* number of these waits: one second in all */
 };
 
-/* How long a small call counts, and that a connection moved much. */
+/* How long a turn's budget stays small after a small call, and how long a connection counts as one
+ * that moved much. */
 #define LATENCY_BOUND_TIME (20 * NSEC_PER_MS)
 
 static void probe_later(struct iwarp_conn *c);
@@ -105,14 +107,14 @@ static bool moved_lately(const struct iwarp_conn *c)
 	return c->bulk_at && c->iw->ticked <= c->bulk_at + LATENCY_BOUND_TIME;
 }
 
-/* Octets of one connection, each way, before it has to let others go on; and the budget of one
- * turn. */
+/* Most octets that one connection moves each way before other connections are served; also the
+ * budget of one turn. */
 static size_t fair_share(const struct iwarp *iw)
 {
 	return is_latency_bound(iw) ? iw->cfg.turn_octets / LATENCY_BOUND_DIV : iw->cfg.turn_octets;
 }
 
-/* Whether the turn's budget is used up; a rest that is not worth a system call does not count. */
+/* Whether the turn's budget is used up, or the rest is not worth a system call. */
 static bool is_spent(const struct iwarp *iw)
 {
 	return iw->turn_cost + CALL_OCTETS > fair_share(iw);
@@ -151,7 +153,8 @@ void stream_open(struct iwarp_conn *c)
 	iwarp_conn_deadline(c, c->initiator ? HOLD_MS : 0);
 	c->connected_due = true;
 	iwarp_conn_activate(c);
-	/* Octets behind the MPA frame may be there, and their edge gone: read in the next tick. */
+	/* Octets behind the MPA frame may be in the socket already, and cause no further edge
+	 * event: they are read at the end of a flush. */
 	stream_yield(c);
 }
 
@@ -183,12 +186,13 @@ static void discard(struct iwarp_conn *c)
 }
 
 /*
- * State: nothing more goes out, and the connection is to end with a reset, which frees its port.
- * Danger: a reset that is faster than octets of ours throws these away.
- * Rule: the reset waits until the peer has acknowledged all of them; a peer that does not within a
- *       second gets a FIN.
+ * State:  this end sends no more octets, and the connection is to end with a reset, which frees its
+ *         local port.
+ * Danger: a reset that overtakes octets of this end destroys these octets.
+ * Rule:   the reset waits until the peer has acknowledged all octets. If that takes longer than a
+ *         second, the connection ends with a FIN.
  * Pinned: tests/iwarp/test_iwarp_reset.c.
- * Return: whether that is all there is to do now.
+ * Return: false: the caller has to send the FIN.
  */
 static bool reset_when_acknowledged(struct iwarp_conn *c)
 {
@@ -203,7 +207,7 @@ static bool reset_when_acknowledged(struct iwarp_conn *c)
 	return true;
 }
 
-/* CLOSING is over: nothing more goes out. */
+/* Ends CLOSING, after the last octets were sent or their time is over. */
 static void half_close(struct iwarp_conn *c)
 {
 	if (!c->eof && c->resets && reset_when_acknowledged(c))
@@ -217,7 +221,7 @@ static void half_close(struct iwarp_conn *c)
 	iwarp_conn_deadline(c, LINGER_MS);
 }
 
-/* The queue pair may have left QP_OPEN: follow it. */
+/* Adapts the state of @c to that of its queue pair. */
 static void follow(struct iwarp_conn *c)
 {
 	if (c->has_qp && qp_has_events(&c->qp))
@@ -232,7 +236,8 @@ static void follow(struct iwarp_conn *c)
 		half_close(c);
 }
 
-/* The first FPDU went out, and none came yet: see NUDGE_MS. */
+/* Starts the wait for the peer's first FPDU (HOLD_MS has the reason), once the initiator has
+ * sent. */
 static void await_first(struct iwarp_conn *c)
 {
 	if (c->state != IWARP_OPEN || !c->initiator || c->qp.first_done || c->blocked ||
@@ -263,8 +268,8 @@ static void take_share(struct iwarp_conn *c, size_t *share, size_t octets)
 }
 
 /*
- * How many of the gathered octets go now; 0: they wait for another turn. If the share is less than
- * a batch may be, only whole FPDUs go, because TCP segments then end with them, and so do the
+ * How many of the gathered octets are sent now; 0: they wait for another turn. If the share is less
+ * than a batch may have, only whole FPDUs are sent. TCP segments then end with FPDUs, and so do the
  * peer's reads.
  */
 static size_t may_write(const struct iwarp_conn *c, size_t share, size_t each_way)
@@ -336,8 +341,8 @@ void stream_write(struct iwarp_conn *c)
 
 enum outcome { GOT_ALL, GOT_SOME, GOT_NOTHING };
 
-/* Return: how many of the @n pieces make up @share, or exceed it by part of the last payload, with
- *         the trailer of that; *@octets: octets in these. */
+/* How many of the @n pieces to read, and in *@octets their octets: as many as make up @share. The
+ * last payload may exceed @share, and is read with its trailer. */
 static unsigned within(const struct iovec *iov, unsigned n, size_t share, size_t *octets)
 {
 	unsigned i = 0;
@@ -358,7 +363,7 @@ static enum outcome read_once(struct iwarp_conn *c, size_t *share)
 	if (!pieces)
 		return GOT_NOTHING;
 	if (iov[0].iov_len > *share) {
-		/* the rest of it, and the pieces behind it, are for another turn */
+		/* the rest of the first piece, and the other pieces, are for another turn */
 		iov[0].iov_len = *share;
 		pieces = 1;
 	}
@@ -384,9 +389,9 @@ static enum outcome read_once(struct iwarp_conn *c, size_t *share)
 }
 
 /*
- * The kernel had less than was asked for: it has no more, and the next octet brings a new edge
- * (epoll(7), question 9). But the end of the stream may already be there without a new edge.
- * Another read after PROBE_MS finds it.
+ * Reads from @c again after PROBE_MS. A read that returned less than asked for has emptied the
+ * socket, and the next octet causes a new edge event (epoll(7), question 9). But if the end of the
+ * stream was there already, it causes no further event.
  */
 static void probe_later(struct iwarp_conn *c)
 {
@@ -398,8 +403,8 @@ static void probe_later(struct iwarp_conn *c)
 		list_add_tail(&iw->probes, &c->probe);
 }
 
-/* Starts the time-out of a message that the peer has begun. It is checked when it expires, not per
- * message. */
+/* Starts the time-out of a message that the peer has begun. The time-out is not restarted with each
+ * message: stream_stalled() checks whether the message is still the same. */
 static void watch_message(struct iwarp_conn *c)
 {
 	if (!c->qp.shared)
@@ -429,10 +434,9 @@ static bool is_same_message(const struct iwarp_conn *c)
  * State:  the peer is inside a message since the last check (half of stall_timeout_ms), and this
  *         end holds a Receive or read-ahead for it.
  * Danger: peers that begin messages and never end them hold that memory for ever.
- * Rule:   with less than LEAST_OCTETS received in that time, fewer than even a slow line carries,
- *         the connection ends with ERR_TIMEOUT. A message does not count that waits for a Receive,
- *         for room in a stream, or in the socket for its connection's turn: that is not the peer's
- *         fault.
+ * Rule:   if fewer than LEAST_OCTETS were received in that time, the connection ends with
+ *         ERR_TIMEOUT. Even a slow line carries more. This rule does not apply to a message that
+ *         waits for a Receive, for room in a stream, or for its connection's turn to read.
  * Pinned: tests/iwarp/test_iwarp_faults.c:test_half_a_message.
  */
 void stream_stalled(struct iwarp_conn *c)
@@ -448,8 +452,8 @@ void stream_stalled(struct iwarp_conn *c)
 		watch_message(c);
 }
 
-/* The connection waits for a Receive; the next flush that has some resumes it. If the peer has
- * ended, no further event will come from it, so the wait is bounded (DRAIN_MS). */
+/* Makes @c wait for a Receive, until a flush that has one. If the peer has ended the stream, no
+ * further event reports that, so the wait is limited (DRAIN_MS). */
 static void starve(struct iwarp_conn *c)
 {
 	recv_sched_await(c);
@@ -461,7 +465,7 @@ static void starve(struct iwarp_conn *c)
 	iwarp_conn_deadline(c, DRAIN_MS);
 }
 
-/* Callback of iwarp.probe. Most reads find nothing, and their connections leave the list. */
+/* Callback of iwarp.probe: reads from the connections in `probes`, which then leave that list. */
 void stream_probe(struct timer *timer, nsec_t now)
 {
 	struct iwarp *iw = container_of(timer, struct iwarp, probe);
@@ -528,9 +532,9 @@ static void go_on(struct iwarp_conn *c)
 }
 
 /*
- * Serves connections in `yielded`: those in front of the mark were there at first, those behind it
- * came back. At least one is served, even if connections outside the list have used up the budget,
- * because that may be so in every turn.
+ * Serves the connections in `yielded` that are in front of the mark. Those behind it came to the
+ * list during the call. At least one is served, even if connections outside the list have used up
+ * the budget, because these may use it up in every turn.
  */
 static void go_on_with_some(struct iwarp *iw)
 {
@@ -612,11 +616,11 @@ void stream_expired(struct iwarp_conn *c)
 void stream_disconnect(struct iwarp_conn *c)
 {
 	qp_disconnect(&c->qp);
-	if (c->initiator) /* the hold waits for an answer that is no longer needed */
+	if (c->initiator) /* no answer of the peer is awaited any more, so .hold has no use */
 		qp_release(&c->qp);
 	c->state = IWARP_CLOSING;
 	iwarp_conn_deadline(c, DRAIN_MS);
-	/* input that waits is discarded, so that the peer's end can arrive */
+	/* input that waits is discarded, because the peer's FIN is behind it */
 	if (!list_is_empty(&c->recv_wait)) {
 		list_del(&c->recv_wait);
 		c->base.recv_limited = false;

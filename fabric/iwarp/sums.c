@@ -3,7 +3,7 @@
 
 #include "fabric/iwarp/fpdu.h"
 
-/* Points of the sums in the @i-th pool. */
+/* Most points of sums of size @i. */
 static uint32_t room_of(unsigned i)
 {
 	return (uint32_t)SUMS_LEAST << 2 * i;
@@ -184,7 +184,8 @@ uint32_t sums_fit(const struct sums *s, uint32_t at, uint32_t len)
 	return end > at ? end - at : len;
 }
 
-/* Record @p before the @i-th point, if few points have to move. The oldest point makes room. */
+/* Records @p before point number @i, if few points have to be moved. If there is no room, the
+ * oldest point is dropped. */
 static void insert(struct sums *s, uint32_t i, struct sum_point p)
 {
 	uint32_t end = s->n + s->marks;
@@ -217,7 +218,8 @@ static uint32_t split(struct sums *s, uint32_t i, uint32_t at, const uint8_t *da
 	return crc;
 }
 
-/* Whether the CRC up to @at is known, or can be with little work: the points around it are near. */
+/* Whether @at is a point, or lies between two points at most @most octets apart. @i is the first
+ * point at or behind @at. */
 static bool is_near(const struct sums *s, uint32_t i, uint32_t at, uint32_t most)
 {
 	return i < s->n &&

@@ -33,7 +33,7 @@ void table_fini(struct table *t)
 	*t = (struct table){0};
 }
 
-/* @place is free. */
+/* Takes @place, which is free. Return: NULL: there is no memory. */
 static void *take(struct table *t, uint32_t place)
 {
 	struct table_chunk *chunk = &t->chunks[place / TABLE_CHUNK];
