@@ -8,21 +8,23 @@
 /*
  * Operation
  *
- * InfiniBand and RoCE have nothing like TCP's keepalive: a peer that vanishes while nothing is
- * under way is never noticed, and its session would stay for ever.
+ * InfiniBand and RoCE have nothing like TCP's keepalive. If a peer vanishes while nothing is under
+ * way, no device reports that.
  *
  * State:  nothing completed on a connection since the last check, .idle_ms ago, and nothing is
  *         under way.
  * Danger: the peer is gone, and its session holds memory for ever.
- * Rule:   the connection sends an RDMA Write of no octets. The peer's adapter acknowledges it,
- *         checks no handle for it, and the peer's user does not see it. If no adapter answers, it
- *         fails as any message does, after the device's retries. If something is under way, the
- *         device waits for an acknowledgement already.
+ * Rule:   - The connection sends an RDMA Write of no octets. The peer's adapter acknowledges the
+ *           Write and checks no handle, and the peer's user gets no event.
+ *         - If no adapter answers, the Write fails after the device's retries, as any operation.
+ *         - If an operation is under way, no Write is needed, because the device waits for an
+ *           acknowledgement already.
  *
  * A peer whose adapter answers "not ready" again and again, because its user posts no Receives, is
  * left to the user of the fabric (proxy/session_debts.c).
  *
- * If an event said that a queue failed, nothing more may ever complete: that is checked as well.
+ * The same check ends a connection whose queue pair has failed by an event of the device, because
+ * no further completion may come from a failed queue pair.
  */
 
 static void alive_look_at(struct verbs_conn *c)

@@ -6,9 +6,9 @@
 
 struct verbs;
 
-/** alive - whether silent peers are still there */
+/** alive - checks whether silent peers still exist */
 
-/** alive_begin - a connection is open: start the checks. */
+/** alive_begin - a connection of @v has opened: the checks begin, unless they are under way. */
 void alive_begin(struct verbs *v);
 
 /** alive_tick - probe peers that have been silent since the last check, if the check is due. */

@@ -25,11 +25,11 @@
  * 	initiator: RESOLVING (address, route) -> CONNECTING -.
  * 	acceptor:  REQUESTED -> ACCEPTED -------------------+-> OPEN
  *
- * Events are copied and acknowledged before they are processed, because processing may destroy the
- * identifier they are about, and rdma_destroy_id() waits for the acknowledgement.
+ * Events are copied and acknowledged before they are processed: processing may destroy the
+ * identifier that an event is about, and rdma_destroy_id() waits for the acknowledgement.
  *
- * The device is known only after the route is resolved, and a queue pair needs the device: until
- * then the posts of an initiator wait in its ring. An acceptor has its device from the start.
+ * A queue pair needs a device. An acceptor knows its device from the start. An initiator knows it
+ * when the route is resolved; until then its posts wait in its ring.
  */
 
 /* The private data of a CM event has a fixed size. All zeros means that there is none. */
@@ -97,7 +97,8 @@ static uint8_t cut_depth(uint32_t want, int device, uint32_t peer, bool rxe)
 	return (uint8_t)most;
 }
 
-/* Read depths: the least of what both ends want and both devices have. */
+/* Parameters of the request or answer. Each read depth is the least of what both ends want and both
+ * devices support. */
 static struct rdma_conn_param conn_param(const struct verbs_conn *c, const void *pd, size_t pd_len)
 {
 	const struct ibv_device_attr *attr = &c->dev->attr;
@@ -116,7 +117,8 @@ static struct rdma_conn_param conn_param(const struct verbs_conn *c, const void 
 	};
 }
 
-/* With most adapters the memory of queues is locked, too: each connection locks some more. */
+/* Logs that no queue pair could be made, with the limit of locked memory: with most adapters the
+ * queues of each connection are locked memory. */
 static void log_no_pair(const struct verbs_conn *c, const char *event, int err)
 {
 	char host[FABRIC_ADDR_TEXT];
@@ -265,7 +267,7 @@ static int resolve(struct verbs_conn *c, const struct fabric_addr *from,
 	if (rdma_resolve_addr(c->id, from ? (struct sockaddr *)&own : NULL, (struct sockaddr *)&ss,
 			      (int)c->tuning.resolve_ms)) {
 		err = errno;
-		/* Reported later as any other failure, because callers expect an event. */
+		/* Reported by DISCONNECTED, as any other failure of fabric_connect(). */
 		c->caused = true;
 		c->why = from ? "no RDMA device with that source address leads there"
 			      : "no RDMA device leads there";
@@ -334,7 +336,7 @@ int cm_accept(struct fabric_conn *fc, const struct fabric_conn_params *params, v
 	if (params->private_data_len > PD_ACCEPT_MAX)
 		return ERR_TOOBIG;
 	c->base.owner = owner;
-	/* The peer may send at once. */
+	/* After the answer the peer may send at once. */
 	if (c->share)
 		srq_flush(c->share);
 	submit_conn(c);

@@ -26,7 +26,8 @@ struct vevent;
 /** cm_ready - callback of verbs.watch: process the events of the connection manager. */
 void cm_ready(struct loop_watch *w, unsigned events);
 
-/** cm_next - the next event of @channel. Return: false when there is none. */
+/** cm_next - copy the next event of @channel to @e and acknowledge it. Return: false: there is
+ * none. */
 bool cm_next(struct rdma_event_channel *channel, struct vevent *e);
 
 /** cm_handle - process @e, an event about @c. */

@@ -14,21 +14,19 @@
 /*
  * Operation
  *
- * A completion stands for its own work request and for those before it that requested none. Queues
- * should complete in order, but siw completes a Send before the Read it was posted behind: a
- * completion waits in its record for those before it. Records stay until their completion is
- * polled: that limits what the user has outstanding.
- *
- * The contents of a Receive's completion are not trusted: an RDMA Write with Immediate takes a
- * Receive, too, but wrote elsewhere, as many octets as the peer likes. Only a Send is a message.
- *
- * When a connection fails, a work request without a completion of its own gets the best known
- * status: before a work request that failed all went well; before one that was flushed nothing is
- * known.
+ * - A completion stands for its own work request, and for all earlier ones that requested none.
+ * - Queues should complete in order, but siw may complete a Send before a Read that was posted
+ *   before the Send. So a completion waits in its record until all earlier operations have
+ *   completed.
+ * - A record stays until its completion is polled, which limits the operations outstanding.
+ * - The completion of a Receive is checked, because only a Send is a message. An RDMA Write with
+ *   Immediate takes a Receive, too, but its octets, as many as the peer likes, are elsewhere.
+ * - When a connection fails, a work request that requested no completion gets a status from the
+ *   next one that did: success if that one failed, unknown (ERR_FLUSHED) if that one was flushed.
  */
 
-/* If the device does not release the sink of a Read, the peer can still write to it: the Read
- * completes when the queue pair is gone. */
+/* Releases the registration of a Read's sink. If the device refuses, the peer can still write to
+ * the sink. Then the Read completes when the queue pair is gone. */
 static void close_sink(struct verbs_conn *c, struct vop *op)
 {
 	if (!op->mr)
@@ -53,8 +51,9 @@ static void took_place(struct verbs_conn *c, struct vop *op)
 		expose_fenced(c, op->exposure, op->status);
 }
 
-/* Linux's rxe hands the kernel's flags to the user as they are (do_complete() in rxe_resp.c), and
- * this bit of them means a checksum there, which reliable connections do not report. */
+/* Whether the message of @wc invalidated a handle. Linux's rxe passes the kernel's flags on
+ * unchanged (do_complete() in rxe_resp.c). The kernel's bit for invalidation is the user's bit for
+ * a checksum, which reliable connections never report. */
 static bool has_invalidated(const struct verbs_conn *c, const struct ibv_wc *wc)
 {
 	return wc->wc_flags & (IBV_WC_WITH_INV | (c->dev->rxe ? IBV_WC_IP_CSUM_OK : 0));
@@ -109,7 +108,7 @@ static void sent(struct verbs_conn *c, const struct ibv_wc *wc)
 	took_place(c, op);
 }
 
-/* The first failure is the cause; later ones were flushed because of it. */
+/* The first failure is the cause of the end. Later work requests fail because they are flushed. */
 void complete_failed(struct verbs_conn *c, const struct ibv_wc *wc, bool is_recv)
 {
 	const char *why = NULL;
@@ -137,7 +136,7 @@ static bool mark_complete(struct vring *r, uint32_t index)
 	return true;
 }
 
-/* Completes the operations before @index that requested no completion. */
+/* Completes the operations before number @index that requested no completion. */
 static void imply(struct verbs_conn *c, uint32_t index, enum ibv_wc_status status)
 {
 	struct vring *r = &c->sends;
@@ -165,7 +164,8 @@ static void advance(struct verbs_conn *c, struct vring *r)
 	}
 }
 
-/* The probe completed. Nothing was under way when it was posted, so all before it are done. */
+/* The probe of alive.c completed. Nothing was under way when it was posted, so all slots up to its
+ * own are free. */
 static void complete_answered(struct verbs_conn *c)
 {
 	c->asked = false;

@@ -8,13 +8,14 @@ struct rdma_cm_id;
 struct verbs;
 struct verbs_conn;
 
-/** conn - a new connection, and an open one */
+/** conn - creation of a connection, and its step to VERBS_OPEN */
 
-/** conn_new - a connection in @state; takes @id, which may be NULL. Return: NULL without memory. */
+/** conn_new - a connection in @state; takes @id, which may be NULL. Return: owned by the caller;
+ * NULL: no memory. */
 struct verbs_conn *conn_new(struct verbs *v, struct rdma_cm_id *id, enum verbs_state state,
 			    void *owner);
 
-/** conn_opened - the connection is open; does nothing if that was known. */
+/** conn_opened - moves @c to VERBS_OPEN, if it is not yet: CONNECTED is due. */
 void conn_opened(struct verbs_conn *c);
 
 #endif

@@ -11,8 +11,8 @@
  * 	  |                                                          ^
  * 	  `--- a work request or the queue pair failed --------------'
  *
- * The first part of a connection's end. Completions of a batch may still be processed, so nothing
- * is released here. The first cause is the one that is reported.
+ * This file has the first part of a connection's end. Its functions may be called while completions
+ * of a batch are processed, so they release nothing. The first cause is the one that is reported.
  */
 
 enum { AT_ONCE_MS = 1 };
@@ -26,7 +26,7 @@ void conn_close_note_cause(struct verbs_conn *c, int status, const char *why)
 	c->why = why;
 }
 
-/* Does not go to ENDED from here: completions of a batch may still be processed. */
+/* ENDED follows later, because completions of a batch may still be processed. */
 void conn_close_begin(struct verbs_conn *c, int status, const char *why)
 {
 	if (c->state >= VERBS_LEAVING)
@@ -36,7 +36,7 @@ void conn_close_begin(struct verbs_conn *c, int status, const char *why)
 	wake_conn_in(c, rdma_disconnect(c->id) ? AT_ONCE_MS : c->v->cfg.linger_ms);
 }
 
-/* The device's fault of the queue pair; 0: none, or none until now. */
+/* The fault of the queue pair that the device has reported; 0: none yet. */
 static int fault(struct verbs_conn *c, const char **why)
 {
 	struct ibv_qp_init_attr init;
@@ -69,7 +69,7 @@ void conn_close_failed(struct verbs_conn *c)
 		conn_close_begin(c, c->status, c->why);
 		return;
 	}
-	/* iWARP: the queue pair ends with the stream; the event that has the reason follows. */
+	/* iWARP: the queue pair fails when the stream ends; the event with the reason follows. */
 	c->state = VERBS_LEAVING;
 	wake_conn_in(c, c->v->cfg.linger_ms);
 }

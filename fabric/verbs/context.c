@@ -14,17 +14,17 @@
 /*
  * Operation
  *
- * A context is a device as the process has it, for all workers. librdmacm keeps it open until it
- * sees another device, and has no call to close it. So when the device was removed, the last worker
- * that releases the context replaces its descriptors by /dev/null, which librdmacm may close at any
- * time.
+ * A context (struct ibv_context) is a device that librdmacm has opened for the process. librdmacm
+ * closes a context only when it sees a new device, and has no call to close one. An open descriptor
+ * delays the removal of the device. So the last worker that releases the context of a removed
+ * device replaces the context's descriptors by /dev/null, which librdmacm may close at any time.
  *
- * Until then each device holds a list of devices from librdmacm: without it, librdmacm would free a
- * context that is used here without a connection. Every device on such a list is open in this
- * process, used or not, and is released in the same way.
+ * Until then each struct verbs_dev holds a list of devices from librdmacm. Without this list
+ * librdmacm would free a context that no connection uses. Every device in such a list is open in
+ * this process, used or not, and is released in the same way.
  */
 
-/** struct shared - a context as the process has it, while workers use it. */
+/** struct shared - state of a context that all its users, the workers, share. */
 struct shared {
 	struct list link;
 	struct ibv_context *context;
@@ -73,7 +73,7 @@ static ino_t entry(const struct verbs_dev *dev)
 	return stat(dev->context->device->dev_path, &st) ? 0 : st.st_ino;
 }
 
-/* Without sysfs only the other two notifications can tell. */
+/* Without sysfs only the other two reports of device_removal.c tell of a removal. */
 bool context_is_gone(const struct verbs_dev *dev)
 {
 	return dev->entry ? entry(dev) != dev->entry : dev->closed;

@@ -15,23 +15,26 @@ struct vshare;
 
 /** cq - completion queues */
 
-/** cq_init - set up @q, of @conn or of @share; no queue is made yet. */
+/** cq_init - initialize @q, of @conn or of @share (the other is NULL), without a completion
+ * queue. */
 void cq_init(struct vcq *q, struct verbs *v, struct verbs_conn *conn, struct vshare *share);
 
-/** cq_make - make the queue. Workers use the device's completion vectors in turn, because with
- * one vector one CPU would take all interrupts. */
+/** cq_make - make the completion queue of @q, for @depth completions. Return: 0 or ERR_NOMEM.
+ * Workers use different completion vectors of the device, so that not one CPU takes all
+ * interrupts. */
 int cq_make(struct vcq *q, struct verbs_dev *dev, uint32_t depth) WARN_UNUSED;
 
-/** cq_destroy - destroy the queue, if it was made; its events are acknowledged. */
+/** cq_destroy - acknowledge the events of the completion queue and destroy it, if it was made. */
 void cq_destroy(struct vcq *q);
 
-/** cq_poll - up to @most completions. Return: how many. */
+/** cq_poll - take up to @most completions to @wc. Return: how many. */
 int cq_poll(struct vcq *q, struct ibv_wc *wc, int most) WARN_UNUSED;
 
 /** cq_arm - have the channel report the next completion. */
 void cq_arm(struct vcq *q);
 
-/** cq_failed - the queue cannot be relied on any more. */
+/** cq_failed - mark the queue as failed, because completions may be missing: its connection ends,
+ * or the device of the shared queue counts as lost. */
 void cq_failed(struct vcq *q);
 
 #endif

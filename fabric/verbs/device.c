@@ -19,19 +19,19 @@
 /*
  * Operation
  *
- * librdmacm opens each device once for the process. A worker adds a protection domain, a completion
- * channel and registrations of its own, so that nothing of one worker can be reached through
- * another. Devices of addresses known at start are prepared at start, others when the first
- * connection uses them.
+ * librdmacm opens each device once for the process. Each worker has a protection domain, a
+ * completion channel and registrations of its own on the device, so that a peer of one worker
+ * cannot reach memory of another. Devices of addresses known at start are prepared at start, others
+ * when the first connection uses them.
  *
  * A device without windows of type 2 accepts a handle on any queue pair of its protection domain.
- * So it is used as if it were several devices: one for each domain that connections are made with,
- * which is the clients of a route, or its servers (struct verbs_dev).
+ * So each domain of connections (fabric_conn_params.domain: the clients of a route, or its servers)
+ * has a struct verbs_dev, and so a protection domain, of its own.
  *
- * The descriptor of asynchronous events belongs to the process. The worker that reads an event
- * stores it, as a number only, at the connection or shared queue it is about. That object still
- * exists, because destroying a queue waits until its events are acknowledged. A failed device
- * concerns every worker, so it is reported like a removal (device_removal.c).
+ * All workers share the descriptor of a device's asynchronous events. The worker that reads an
+ * event stores its number at the connection or shared queue that the event is about. That object
+ * still exists, because destroying a queue waits until its events are acknowledged. The failure of
+ * a device concerns every worker, so it is reported like a removal (device_removal.c).
  */
 
 static int set_nonblocking(int fd)
@@ -48,7 +48,8 @@ static void device_unwatch(struct verbs_dev *dev, struct loop_watch *w, bool *wa
 	*watched = false;
 }
 
-/* Completion queues with completions; each is reported once after it was armed. */
+/* Puts the completion queues that the channel reports into .hot. A queue is reported once after it
+ * was armed. */
 static void channel_ready(struct loop_watch *w, unsigned events)
 {
 	struct verbs_dev *dev = container_of(w, struct verbs_dev, watch);
@@ -73,8 +74,8 @@ static void leave_note_of_pair(struct verbs_dev *dev, struct verbs_conn *c, int 
 	if (type != IBV_EVENT_QP_LAST_WQE_REACHED) {
 		atomic_store(&c->async, type);
 	} else {
-		/* Set for the worker of @c as well: share_leave() waits only on a device that was
-		 * seen to raise this event. */
+		/* For the worker of @c as well: share_leave() waits only on devices that have
+		 * reported this event. */
 		atomic_store(&dev->reports_last, true);
 		atomic_store(&c->dev->reports_last, true);
 		atomic_store(&c->last, true);
@@ -220,7 +221,7 @@ static void log_unusable(const struct verbs_dev *dev, int err)
 			  dev->name, err_name(err), strerror(cause));
 }
 
-/* A device that cannot be used is kept, because its removal must be noticed. */
+/* Brings @dev into use. If that fails, @dev is kept, because its removal must be noticed. */
 static int use(struct verbs_dev *dev)
 {
 	int err = open_dev(dev);
@@ -351,8 +352,8 @@ struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context, uint3
 	if (!dev)
 		return NULL;
 	dev->domain = domain;
-	/* The device is new, or it failed and may work again; not while its last connection is
-	 * ending. */
+	/* The device is new, or has failed and may work again. It is not brought into use while it
+	 * has connections, which are ending. */
 	return dev->refused || dev->conns || use(dev) ? NULL : dev;
 }
 

@@ -12,14 +12,14 @@ struct rdma_cm_id;
 struct verbs;
 struct verbs_dev;
 
-/** device - a device as one worker uses it: notifications */
+/** device - a device as one worker uses it */
 
-/** device_get - @context as this instance uses it for connections of @domain, opened if needed.
- * NULL: failed (logged). */
+/** device_get - the device with @context, as this instance uses it for connections of @domain.
+ * Opens the device if needed. Return: owned by @v; NULL: the device cannot be used (logged). */
 struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context, uint32_t domain);
 
-/** device_adopt - the device that @id leads to is open now, so its removal must be noticed.
- * Return: false: it cannot be used, at least not yet. */
+/** device_adopt - make the device that @id leads to one of @v's devices, so that its removal is
+ * noticed. Return: false: the device cannot be used, at least not yet. */
 bool device_adopt(struct verbs *v, const struct rdma_cm_id *id) WARN_UNUSED;
 
 /** device_free - takes @dev; closes the device for this instance. */
@@ -28,16 +28,16 @@ void device_free(struct verbs_dev *dev);
 /** device_async - read all pending asynchronous events of the device. */
 void device_async(struct verbs_dev *dev);
 
-/** device_put - a connection no longer uses @dev. If the device was removed, the last connection
- * also frees what the worker has of the device. */
+/** device_put - a connection no longer uses @dev. If the device was removed, and that was its last
+ * connection, the worker's objects of the device are freed. */
 void device_put(struct verbs_dev *dev);
 
-/** device_refuses - the device did not release memory that peers could reach, even without the
- * queue pair: it has failed. */
+/** device_refuses - @dev did not release memory that a peer could reach, even after the queue pair
+ * was destroyed: counts as a failure of the device, and all its connections end. */
 void device_refuses(struct verbs_dev *dev);
 
-/** device_lost_key - a peer invalidated the registration that all connections send from: the
- * device is closed, and the next connection opens it again. */
+/** device_lost_key - a peer invalidated the registration from which all connections send: all
+ * connections of @dev end, and the next connection opens the device again. */
 void device_lost_key(struct verbs_dev *dev);
 
 #endif

@@ -14,14 +14,14 @@
  * The removal of a device is reported in three ways, in no guaranteed order:
  * - The connection manager reports it to each of its identifiers.
  * - The device has an asynchronous event, which one of the workers reads.
- * - Its entry in sysfs is gone. A driver that cannot take a device from its users (rxe and siw)
- *   waits silently until they release it. Also, if ib_uverbs was loaded after the connection
- *   manager, ib_core notifies ib_uverbs, which waits, first (disable_device() in core/device.c). So
- *   each worker checks sysfs once a second.
+ * - Its entry in sysfs is gone. Each worker checks that every LOOK_MS, because the other two
+ *   reports may be missing. A driver that cannot take a device from its users (rxe and siw) waits
+ *   until they release it. If ib_uverbs was loaded after the connection manager, ib_core notifies
+ *   ib_uverbs first, which waits (disable_device() in core/device.c).
  *
- * A worker that notices the removal ends its connections on the device and releases all its objects
- * of it. The last worker releases the context as well, because otherwise the removal would wait for
- * ever (context.c).
+ * A worker that notices the removal ends its connections on the device and releases all objects
+ * that it has there. The last worker releases the context as well, because otherwise the removal
+ * would never end (context.c).
  */
 
 void device_removal_lost(struct verbs_dev *dev)
@@ -34,7 +34,7 @@ void device_removal_lost(struct verbs_dev *dev)
 		 dev->name, dev->conns);
 	v->counters.removals++;
 	dev->closed = true;
-	dev->conns++; /* keeps it until all have ended */
+	dev->conns++; /* keeps @dev until all its connections have ended */
 	list_for_each_safe(it, tmp, &v->conns)
 	{
 		struct verbs_conn *c = container_of(it, struct verbs_conn, all);

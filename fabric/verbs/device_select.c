@@ -12,15 +12,15 @@
 /*
  * Operation
  *
- * Each device in use pins all registered memory once more, and the least able device decides what
- * peers are promised. So only devices that will be used are opened: the device of an address that
- * is listened on, and the device of the address that the system would send from to reach a server.
- * A UDP socket tells that address without sending anything. The connection manager would resolve
- * the server's own address first, which fails while the server is down.
+ * Each device in use pins all registered memory once more, and peers are promised only what the
+ * least capable device can do. So only these devices are opened:
+ * - The device of an address that is listened on.
+ * - The device of the local address from which the system would send to a server. connect() of a
+ *   UDP socket finds that address without sending anything. The connection manager would first
+ *   resolve the server's address, which fails while the server is down.
  *
- * If an address leads to no device, all are opened. Reasons: to listen on all addresses may use any
- * device, or a route may not exist yet. All are opened as well if the uses of an instance are not
- * given.
+ * All devices are opened if the instance was given no addresses, or if an address leads to no
+ * device: a listener on all addresses may use any device, and a route may not exist yet.
  */
 
 static void set_port(struct sockaddr_storage *ss, uint16_t port)
@@ -31,7 +31,7 @@ static void set_port(struct sockaddr_storage *ss, uint16_t port)
 		((struct sockaddr_in *)ss)->sin_port = port;
 }
 
-/* The local address to send from. Return: whether there is a route. */
+/* The local address from which the system sends to @to. Return: whether there is a route. */
 static bool device_select_source(const struct fabric_addr *to, struct sockaddr_storage *from)
 {
 	int fd = socket(to->ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -46,7 +46,7 @@ static bool device_select_source(const struct fabric_addr *to, struct sockaddr_s
 	return known;
 }
 
-/* Return: whether the device is known, usable or not. */
+/* Opens the device of one address. Return: whether it was found, usable or not. */
 static bool device_select_open_one(struct verbs *v, const struct fabric_use *use)
 {
 	struct sockaddr_storage ss = use->addr.ss;
@@ -87,7 +87,7 @@ static void device_select_log(const struct fabric_use *use)
 		 fabric_addr_format(&use->addr, at));
 }
 
-/* The devices in use decide what peers are promised. */
+/* Sets what the instance promises to peers from the capabilities of the devices in use. */
 static int device_select_sum_up(struct verbs *v, bool any)
 {
 	unsigned usable = 0, refused = 0;

@@ -11,19 +11,20 @@
 /*
  * Operation
  *
- * A completion queue is hot, busy or cold. A hot queue is polled batch by batch; once empty it is
- * armed, polled once more, and is cold until the channel reports it. With a polling budget
- * (busy_poll_us) a queue that had completions stays busy instead: it is polled once a flush,
- * unarmed, until the budget is used up.
+ * The states of a completion queue:
+ * - hot: polled batch by batch until it is empty. Then it is armed, polled once more, and is cold.
+ * - cold: not polled until the channel reports a completion.
+ * - busy: with a polling budget (.busy_poll_us) a queue that had completions becomes busy instead
+ *   of cold. It is polled once in each flush, unarmed, until the budget is used up.
  *
  * Processing a batch ends no connection and destroys nothing, because many connections may share
- * the queue, and the rest of the batch is still to come. A completion of a shared queue names a
- * queue pair, which tells the connection (share_conn.c). A message that no connection wants goes
- * back into the queue with its Receive.
+ * the queue, and the batch may have further completions. A completion of a shared queue names a
+ * queue pair, whose connection share_conn.c finds. If a message is delivered to no connection, its
+ * Receive is posted again.
  *
- * Queue pairs do not give shared Receives back when they fail. So no flushed completion reports a
- * failure here. These do: the device's events (where it has them), the connection manager, failed
- * Sends, and alive.c.
+ * A queue pair that fails flushes no shared Receives, so no completion of a Receive reports the
+ * failure. The device's events (if it has them), the connection manager, failed Sends and alive.c
+ * report it.
  */
 
 enum { BATCH = 16 };
@@ -86,7 +87,7 @@ static int take(struct vcq *q)
 	return q->conn ? take_own(q->conn) : take_shared(q->share);
 }
 
-/* Return: whether it stays busy, unarmed. */
+/* Return: whether @q stays busy, unarmed. */
 static bool is_busy(const struct vcq *q)
 {
 	return q->busy_until && wake_now() < q->busy_until;

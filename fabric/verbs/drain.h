@@ -6,9 +6,10 @@ struct vcq;
 struct verbs_conn;
 struct vshare;
 
-/** drain - when completion queues are polled, and the connection of each completion */
+/** drain - polling of completion queues */
 
-/** drain_look - process a batch of completions of a queue that is in no list. */
+/** drain_look - process a batch of completions of @q, which is in no list, and put @q into the list
+ * of queues to be polled again, if it belongs there. */
 void drain_look(struct vcq *q);
 
 /** drain_conn - process all completions for @c that are there. */

@@ -22,13 +22,14 @@
  * LEAVING means that rdma_disconnect() was called: the queue pair takes no more work requests, and
  * those posted are flushed. A peer that does not answer has .linger_ms.
  *
- * ENDED is reached in one place. Completions in the queue are processed first, because they
- * happened before the end. Then windows are released, then the queue pair. From there on the device
- * touches no memory of ours, and operations that had not completed come back as flushed. So an end
- * never waits for the device, nor depends on its flushing.
+ * Only end_finish() moves a connection to ENDED, in these steps:
+ * - Process the completions that are in the queue, because these operations completed before.
+ * - Release the windows, then the queue pair. Now the device accesses no memory of the connection.
+ * - Complete all other operations with ERR_FLUSHED. So the end does not wait until the device has
+ *   flushed them.
  *
- * When the peer ends the connection it gives no reason. But if neither end broke the protocol, the
- * queue pair is in order then: if it is not, the peer broke the protocol.
+ * A peer that ends the connection gives no reason. If the queue pair has failed by then, the peer
+ * broke the protocol; otherwise neither end did.
  */
 
 static void stop_queue_pair(struct verbs_conn *c)
@@ -52,7 +53,7 @@ static void destroy_pair(struct verbs_conn *c)
 	cq_destroy(&c->cq);
 }
 
-/* From here on the device touches no memory of ours. */
+/* Destroys the queue pair. On return the device accesses no memory of the connection. */
 static void tear_down(struct verbs_conn *c)
 {
 	expose_end(c);
@@ -71,7 +72,7 @@ void end_finish(struct verbs_conn *c, int status, const char *why)
 		return;
 	conn_close_note_cause(c, status, why);
 	if (c->state == VERBS_REQUESTED && c->request_due) {
-		end_free(c); /* its user does not know it */
+		end_free(c); /* the user does not know this connection */
 		return;
 	}
 	if (c->state < VERBS_OPEN)

@@ -19,18 +19,18 @@
  * 	FREE --expose--> LIVE --withdraw--> FENCING --completion--> FREE
  * 	                  `--the peer's message--> INVALIDATED --withdraw--^
  *
- * An exposure that the peer invalidated keeps its place and its window until its owner withdraws
- * it, because its handle must not become another's before.
+ * An exposure that the peer invalidated keeps its slot and its window until the user withdraws it,
+ * so that no other exposure gets its handle before.
  *
- * With windows, an exposure is a bind in the send queue: it is in force before any later Send that
- * names it, and a local invalidate behind it ends it. A bind that fails ends the connection, as any
- * failing work request does. Without windows an exposure is a registration, and ends with it. At
- * the end of a connection all binds are released as a whole: a window that is not free must not
- * outlive its queue pair.
+ * - With windows, an exposure is a bind in the send queue. The bind takes effect before any later
+ *   Send that names the handle. A local invalidate ends it. A bind that fails ends the connection.
+ * - Without windows, an exposure is a registration, and ends when that is released.
+ * - At the end of a connection all bound windows are deallocated, because a bound window must not
+ *   outlive its queue pair.
  *
- * A device may refuse to release something. Then the peer may still reach it: the connection ends,
- * the exposure is HELD, and its withdrawal completes when the queue pair is gone. If even that does
- * not help, because other connections use the same registration, the device is used no more.
+ * If a device refuses to release a window or registration, the peer may still reach the memory. The
+ * connection ends, the exposure is HELD, and its withdrawal completes when the queue pair is gone.
+ * If the device refuses even then, all connections of the device end (device_refuses()).
  */
 
 static uint32_t *expose_bucket_of(const struct verbs_conn *c, uint32_t handle)
@@ -82,8 +82,8 @@ static void release(struct verbs_conn *c, uint32_t index)
 	c->free_exp = index;
 }
 
-/* Releases the window or registration of @e; @bound: the window may be bound, so it is freed as a
- * whole. Return: false: the device still has it. */
+/* Releases the window or registration of @e. @bound: the window may be bound, so it is deallocated
+ * and not used again. Return: false: the device refuses. */
 static bool give_up(struct verbs_conn *c, struct vexp *e, bool bound)
 {
 	if (e->mw && bound && device_window_drop(c->dev, e->mw))
@@ -103,7 +103,8 @@ static void hold(struct verbs_conn *c, struct vexp *e)
 	e->state = VEXP_HELD;
 }
 
-/* Return: whether it is fenced now; if not, it is HELD and the connection ends. */
+/* Ends the exposure at @index. Return: whether it is fenced now; if not, it is HELD and the
+ * connection ends. */
 static bool end_exposure(struct verbs_conn *c, uint32_t index, bool bound)
 {
 	if (give_up(c, &c->exps[index], bound)) {
@@ -180,7 +181,7 @@ int expose_add(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access
 	int err;
 
 	if (!len)
-		return ERR_PROTO; /* no device binds or registers nothing */
+		return ERR_PROTO; /* no device exposes 0 octets */
 	if (c->state != VERBS_OPEN || c->broken)
 		return ERR_CLOSED;
 	if (index == VEXP_NONE)
@@ -203,8 +204,9 @@ int expose_add(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access
 	return 0;
 }
 
-/* With shared Receives the message that invalidated a handle may be polled after the handle's
- * withdrawal completed, because it comes from another queue. */
+/* Whether @handle was withdrawn a short time ago. A message that invalidated the handle may be
+ * polled after the withdrawal has completed, if Receives are shared: it comes from another
+ * queue. */
 static bool was_own(const struct verbs_conn *c, uint32_t handle)
 {
 	for (unsigned i = 0; i < VEXP_FENCED && i < c->nfenced; i++)
@@ -213,8 +215,8 @@ static bool was_own(const struct verbs_conn *c, uint32_t handle)
 	return false;
 }
 
-/* A device that lets peers invalidate any key (mlx4, cxgb4) may have lost the registration that all
- * Sends use: it is registered again. */
+/* Some devices (mlx4, cxgb4) let a peer invalidate any key. If @handle is the key of the
+ * registration that all Sends use, the device is closed and opened again (device_lost_key()). */
 static void look_at_arena(struct verbs_conn *c, uint32_t handle)
 {
 	const struct verbs_dev *dev = c->dev;
@@ -248,13 +250,13 @@ void expose_invalidated(struct verbs_conn *c, uint32_t handle)
 	c->v->counters.remote_invalidates++;
 	c->exps[index].state = VEXP_INVALIDATED;
 	c->base.handles_live--;
-	if (c->exps[index].mw) /* the window is free already: no work request is needed */
+	if (c->exps[index].mw) /* the window is no longer bound: no work request is needed */
 		c->sq_reserved--;
 }
 
 void expose_fenced(struct verbs_conn *c, uint32_t index, int status)
 {
-	/* If not FENCING, expose_end() has completed it. */
+	/* In any other state expose_end() has completed the withdrawal. */
 	if (c->exps[index].state == VEXP_FENCING)
 		(void)end_exposure(c, index, status != 0);
 }
@@ -273,7 +275,8 @@ static int expose_invalidate(struct verbs_conn *c, uint32_t index, void *cookie)
 	return 0;
 }
 
-/* No work request can fence it any more: the window itself is freed, or the registration. */
+/* Fences the exposure at @index by deallocating its window or registration, because no work request
+ * can be posted any more. */
 static int expose_give_up(struct verbs_conn *c, uint32_t index, void *cookie)
 {
 	struct vexp *e = &c->exps[index];

@@ -27,18 +27,18 @@ int expose_add(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access
 int expose_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie,
 		    uint32_t *written) WARN_UNUSED;
 
-/** expose_may_invalidate - whether a message of the peer may have invalidated @handle: it is
- * @c's, or was until lately. */
+/** expose_may_invalidate - whether a message of the peer may have invalidated @handle: @handle is
+ * one of @c, or was withdrawn a short time ago. */
 bool expose_may_invalidate(struct verbs_conn *c, uint32_t handle);
 
-/** expose_invalidated - a message of the peer invalidated @handle. */
+/** expose_invalidated - record that a message of the peer has invalidated @handle. */
 void expose_invalidated(struct verbs_conn *c, uint32_t handle);
 
 /** expose_fenced - the local invalidate of the exposure at @index completed with @status. */
 void expose_fenced(struct verbs_conn *c, uint32_t index, int status);
 
-/** expose_end - fence everything; call it before the queue pair is destroyed, and again after it
- * for exposures that the device did not release. */
+/** expose_end - fence all exposures of @c. Call it before the queue pair is destroyed, and once
+ * more after that, for exposures that the device did not release before. */
 void expose_end(struct verbs_conn *c);
 
 #endif

@@ -8,16 +8,15 @@
 /*
  * Operation
  *
- * The abilities of a device are tried when it comes into use. Its attributes are those of the
- * kernel; the user library may support less. One number also stands for two: .max_sge is the
- * smaller of what a Send and a Receive may have (erdma: 6 and 1). So a queue pair like those of
- * connections is made, with ever fewer pieces until the library takes it, and the limits it returns
- * are used.
+ * The attributes of a device are those of the kernel, but its user library may support less. Also,
+ * .max_sge is the smaller of two limits, for a Send and for a Receive (erdma: 6 and 1). So when a
+ * device comes into use, a queue pair like those of connections is made on trial, with fewer and
+ * fewer pieces until the library accepts it. The limits of this queue pair are used.
  *
- * Small messages are sent inline if there is room for all of INLINE_WANTED octets. That fits where
- * a device has room for the pieces anyway; with 256 the send queues of mlx5 are twice as large.
- * Libraries with less room (irdma before 44, bnxt_re at 44) forget all pieces but the first; hns
- * takes more at hip08, grants 32 and rejects the first longer Send. So it is all or none.
+ * Small messages are sent inline only if the device supports INLINE_WANTED octets. Libraries with
+ * less room have defects: irdma (before 44) and bnxt_re (44) send only the first piece; hns (hip08)
+ * grants 32 and rejects the first longer Send. INLINE_WANTED octets fit into the room that devices
+ * have for pieces anyway; with 256 the send queues of mlx5 are twice as large.
  */
 
 enum {
@@ -32,8 +31,8 @@ enum {
  */
 enum { VENDOR_RXE = 0xffffff };
 
-/* Linux's siw takes no other address for a region than its own (siw_reg_user_mr() in siw_verbs.c), and says
- * nothing. */
+/* Linux's siw ignores the offset that is asked for, and uses the address (siw_reg_user_mr() in
+ * siw_verbs.c). */
 enum { VENDOR_SIW = 0x626d74 };
 
 int limits_ask(struct verbs_dev *dev)
@@ -49,7 +48,8 @@ int limits_ask(struct verbs_dev *dev)
 	return 0;
 }
 
-/* The flags are the kernel's; the user library may have no windows all the same (bnxt_re). */
+/* Whether windows can be made. The kernel's flags are not enough, because a user library may have
+ * no windows (bnxt_re). */
 static bool makes_windows(struct verbs_dev *dev)
 {
 	struct ibv_mw *mw = ibv_alloc_mw(dev->pd, IBV_MW_TYPE_2);

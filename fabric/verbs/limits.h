@@ -7,16 +7,16 @@
 struct ibv_qp_cap;
 struct verbs_dev;
 
-/** limits - abilities of a device */
+/** limits - capabilities of a device */
 
-/** limits_ask - read the kernel's limits of @dev. Return: 0 or ERR_IO. */
+/** limits_ask - fill @dev with the limits that the kernel reports. Return: 0 or ERR_IO. */
 int limits_ask(struct verbs_dev *dev) WARN_UNUSED;
 
-/** limits_try - try what the user library of @dev supports, after its protection domain exists.
- * Return: 0, or ERR_IO: the device cannot be used. */
+/** limits_try - reduce the limits of @dev to those that its user library supports, by trials. @dev
+ * has a protection domain. Return: 0, or ERR_IO: the device cannot be used. */
 int limits_try(struct verbs_dev *dev) WARN_UNUSED;
 
-/** limits_inline - octets that a queue pair with @cap can send inline. */
+/** limits_inline - most octets that this code sends inline on a queue pair with @cap. */
 unsigned limits_inline(const struct ibv_qp_cap *cap);
 
 /** limits_exposures - how the device exposes memory, in a word. */

@@ -21,16 +21,17 @@
  * A listener has an event channel of its own, which the loops of all attached workers watch. The
  * worker that takes a request moves its identifier to its own channel, where it stays.
  *
- * A listener on an address belongs to the device of that address and ends with it. The worker that
- * notices that releases the identifier. From then on the workers try, in turn and once a second, to
- * listen again. The address of a bond (IPoIB) may move to another device. The connection manager
- * reports that for the identifier that stays with the old device (ADDR_CHANGE): it is released in
- * the same way, and the next one belongs to the device that has the address now. Connections stay:
- * the old device still works, or its retries fail.
+ * - A listener on an address belongs to the device of that address. When the device is removed, the
+ *   worker that notices this first releases the listener's identifier. From then on the workers try
+ *   to listen again, once a second.
+ * - The address of a bond (IPoIB) may move to another device. The connection manager reports that
+ *   by ADDR_CHANGE. The identifier stays with the old device, so it is released in the same way,
+ *   and the next one belongs to the device that has the address now.
+ * - Connections of the old device are not ended. If the device no longer works, their retries fail.
  */
 
-/* UNPOLLED_MAX: most requests that the user has not polled. More stay with the kernel; otherwise a turn
- * would have time for nothing else. */
+/* UNPOLLED_MAX: most requests that the user has not polled. Further requests stay with the kernel,
+ * because otherwise a turn might serve nothing but requests. */
 enum { BACKLOG = 1024, BURST = 32, UNPOLLED_MAX = 4, RETRY_MS = 1000 };
 
 struct fabric_listener {

@@ -20,8 +20,8 @@ struct verbs;
 int verbs_listen_attach(struct fabric *f, struct fabric_listener *l, void *owner) WARN_UNUSED;
 void verbs_listen_detach(struct fabric *f, struct fabric_listener *l);
 
-/** verbs_listen_tick, verbs_listen_deadline - listen again at addresses whose device was removed; when
- * that is due, or NSEC_NEVER. */
+/** verbs_listen_tick - try to listen again at addresses whose device was removed.
+ * verbs_listen_deadline - when verbs_listen_tick() is due, or NSEC_NEVER. */
 void verbs_listen_tick(struct verbs *v, nsec_t now);
 nsec_t verbs_listen_deadline(const struct verbs *v);
 

@@ -8,7 +8,7 @@
 #include "fabric/verbs/memory.h"
 #include "fabric/verbs/types.h"
 
-/* The user's registered memory, on every device. */
+/* Registers the user's memory on every device in use. */
 
 /* Number of protection domains in which this worker has the memory registered, or will have. */
 static unsigned pinning_domains(const struct verbs *v)
@@ -76,7 +76,7 @@ int verbs_register(struct verbs_dev *dev)
 	int err = 0;
 
 	if (!dev->pd)
-		return 0; /* not in use: registered when it comes into use */
+		return 0; /* the device registers its memory when it comes into use */
 	for (struct list *it = ranges->next; it != ranges && !err; it = it->next)
 		err = register_range(dev, container_of(it, struct vrange, link));
 	return err;

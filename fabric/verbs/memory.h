@@ -20,22 +20,24 @@ struct verbs_dev;
  * (fabric/fabric.h).
  */
 
-/** memory_register, memory_unregister - register_memory and unregister_memory of struct fabric_ops. */
+/** memory_register, memory_unregister - register_memory and unregister_memory of struct
+ * fabric_ops. */
 int memory_register(struct fabric *f, void *base, size_t len) WARN_UNUSED;
 void memory_unregister(struct fabric *f, void *base);
 
-/** memory_pinned - octets of @v's registered memory that count against the locked-memory limit:
- * each protection domain of each device in use pins it anew. */
+/** memory_pinned - octets of @v's registered memory that count against the limit of locked memory.
+ * Each range counts once for each protection domain of each device in use. */
 size_t memory_pinned(const struct verbs *v);
 
-/** verbs_register - register all ranges on @dev that it does not have. Return: 0 or ERR_NOMEM
- * (logged). */
+/** verbs_register - register all ranges on @dev that are not registered there yet. Return: 0 or
+ * ERR_NOMEM (logged). */
 int verbs_register(struct verbs_dev *dev) WARN_UNUSED;
 
-/** memory_region - registration that holds @len octets at @p, or NULL. */
+/** memory_region - the registration on @dev that has the @len octets at @p, borrowed; or NULL. */
 struct ibv_mr *memory_region(const struct verbs_dev *dev, const void *p, size_t len);
 
-/** memory_own_region - a registration for @c alone at @offset; NULL: the device has none left. */
+/** memory_own_region - a registration for @c alone, whose first octet has offset @offset. Return:
+ * owned by the caller; NULL: the device has none left. */
 struct ibv_mr *memory_own_region(struct verbs_conn *c, void *addr, uint32_t len, unsigned access,
 				 uint64_t offset);
 

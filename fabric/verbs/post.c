@@ -13,18 +13,18 @@
 /*
  * Operation
  *
- * A post writes its record into a ring and a work request into the connection's chain; the record's
- * number is the request's identifier. fabric_flush() hands both to the device (submit.c). Work
- * requests come from a store of the worker: when it is empty, the requests in chains go to the
- * device early.
+ * A post adds a record to a ring, and a work request to the connection's chain. The number of the
+ * record is the identifier of the request. fabric_flush() hands the requests to the device
+ * (submit.c). Work requests come from a store of the worker. When the store is empty, the requests
+ * in chains are handed to the device before the flush.
  *
- * A Read and a local invalidate request a completion of their own, because an event depends on it,
- * and siw may complete a Send before the Read it was posted behind.
+ * Each Read and each local invalidate requests a completion of its own, because an event depends on
+ * it, and siw may complete a Send before a Read that was posted before the Send.
  *
- * The send queue holds more than the user's operations: binds, which make no completion, and local
- * invalidates. Its slots are counted as they are posted; a completion frees all up to its own. For
- * each window a slot is reserved, because a withdraw must not fail. A Send must not fail either, so
- * binds use only the slots beyond .max_sends.
+ * The send queue has slots for the user's operations, for binds, which request no completion, and
+ * for local invalidates. A completion frees all slots up to its own. A withdraw must not fail, so
+ * each bound window has a slot reserved. A Send must not fail for lack of slots either, so binds
+ * use only slots beyond .max_sends.
  */
 
 enum { STORE = 128 }; /* work requests of a worker's chains */
@@ -72,8 +72,8 @@ static struct vwr *post_begin(struct verbs_conn *c)
 	return w;
 }
 
-/* A request without pieces has no list either: libirdma reads the first piece of a Write before the
- * number of pieces. */
+/* Sets the list of @n pieces; NULL for 0, because libirdma reads the first piece of a Write before
+ * the number of pieces. */
 static void set_pieces(struct vwr *w, unsigned n)
 {
 	w->wr.num_sge = (int)n;
@@ -184,7 +184,7 @@ void post_held(struct verbs_conn *c, uint32_t index, uint32_t handle, void *cook
 	op->signalled = true; /* it needs a completion of its own */
 }
 
-/* Adds a Receive of @n pieces, at most as many as it may have. */
+/* Adds a Receive of @n pieces. Return: as fabric_post_pieces(). */
 static int add_recv(struct verbs_conn *c, const struct fabric_piece *pieces, unsigned n,
 		    void *cookie)
 {
@@ -317,8 +317,9 @@ int post_write(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned ns
 	return 0;
 }
 
-/* On iWARP the peer's tagged messages write the sink of a Read: the sink must be open to them, and
- * no other memory of ours (RFC 5040 section 5.5). */
+/* The registration of a Read's sink. On iWARP the response to a Read is a tagged message, so the
+ * sink must be writable for the peer. It gets a registration of its own, so that no other memory is
+ * (RFC 5040 section 5.5). */
 static int read_sink(struct verbs_conn *c, void *to, uint32_t len, struct ibv_mr **mr, uint64_t *at)
 {
 	*mr = NULL;

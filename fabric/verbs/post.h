@@ -23,16 +23,17 @@ struct vop;
  * (fabric/fabric.h).
  */
 
-/** post_init, post_fini - allocate and free the store of work requests of @v. Return: 0 or ERR_NOMEM. */
+/** post_init, post_fini - allocate and free the store of work requests of @v. Return: 0 or
+ * ERR_NOMEM. */
 int post_init(struct verbs *v) WARN_UNUSED;
 void post_fini(struct verbs *v);
 
-/** post_bind - post a bind. Return: 0 or ERR_CLOSED. */
+/** post_bind - post the bind of @mw with @key to the memory in @info. Return: 0 or ERR_CLOSED. */
 int post_bind(struct verbs_conn *c, struct ibv_mw *mw, uint32_t key,
 	      const struct ibv_mw_bind_info *info) WARN_UNUSED;
 
-/** post_invalidate - post a local invalidate. Return: its record, or NULL: nothing can be posted
- * any more. */
+/** post_invalidate - post the local invalidate of @key; its completion is WITHDRAWN with @cookie.
+ * Return: its record, or NULL: nothing can be posted any more. */
 struct vop *post_invalidate(struct verbs_conn *c, uint32_t key, void *cookie);
 
 /** post_held - the withdrawal of the exposure at @index completes when the queue pair is gone. */

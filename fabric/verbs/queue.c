@@ -24,7 +24,7 @@
 
 enum { RNR_FOR_EVER = 7 };
 
-/* The second call (accept after prepare) does nothing. */
+/* fabric_accept() calls this after fabric_prepare() did: the second call does nothing. */
 int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 {
 	const struct verbs_config *cfg = &c->v->cfg;
@@ -38,7 +38,8 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 		c->tuning.retry_count = cfg->retry_count;
 	if (!c->tuning.rnr_retry_count)
 		c->tuning.rnr_retry_count = cfg->rnr_retry_count;
-	/* A shared queue may be empty because other connections use it: peers retry for ever. */
+	/* A shared queue may be empty because other connections use it, so peers have to retry
+	 * without limit. */
 	if (!c->tuning.rnr_retry_count && c->v->shares_receives && p->recv_pieces < 2)
 		c->tuning.rnr_retry_count = RNR_FOR_EVER;
 	if (!c->tuning.resolve_ms)
@@ -50,8 +51,8 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 	c->recv_pieces = p->recv_pieces;
 	if (c->recv_pieces > FABRIC_MAX_PIECES)
 		return ERR_TOOBIG;
-	/* An exposure whose withdrawal completed may be withdrawn once more before that is
-	 * polled. */
+	/* The user may expose and withdraw again in a slot before the completion of its last
+	 * withdrawal is polled. */
 	if (vring_init(&c->recvs, c->max_recvs) ||
 	    vring_init(&c->sends, c->max_sends + 2 * c->max_exposures))
 		return ERR_NOMEM;

@@ -14,11 +14,13 @@
  * The common part of an instance's shared receive queues (srq.c). Each queue is as deep as its load
  * needs (fabric/depth.h).
  *
- * The device reports once that a queue ran low; then the limit is armed again. It is not armed
- * while the queue has fewer Receives than the limit, nor when a deeper queue is of no use because
- * no peer may send more. The event comes by the descriptor of the process: the worker that reads it
- * sets a flag at the queue, and the queue's own worker acts on that in its next turn, or a second
- * later. That worker is awake, because its queue is being emptied.
+ * - The device reports once that a queue has fewer Receives than the armed limit. Then the limit
+ *   has to be armed again.
+ * - The limit is not armed while the queue has fewer Receives, or while the queue has a Receive for
+ *   every message that peers may send.
+ * - All workers share the descriptor of these events. The worker that reads an event sets a flag at
+ *   the queue. The queue's own worker acts on the flag in its next turn, or after a second at most.
+ *   Usually that worker is awake, because its queue is in use.
  */
 
 void share_flush(struct verbs *v)
@@ -45,7 +47,7 @@ static void look_at(struct verbs_conn *c)
 	wake_conn(c);
 }
 
-/* Handles the connections that an event was about. */
+/* Acts on the events that are stored at connections of @s. */
 static void look_at_pairs(struct vshare *s)
 {
 	for (uint32_t i = 0; i <= s->mask; i++)

@@ -9,21 +9,22 @@
 /*
  * Operation
  *
- * A completion of the shared queue names a queue pair (drain.c); a hash table gives its connection.
- * The message goes into the connection's own ring of Receives, which has room for what its peer was
- * granted.
+ * A completion of the shared queue names a queue pair (drain.c). A hash table has its connection.
+ * The message gets a record in the connection's own ring of Receives, which has room for .max_recvs
+ * messages.
  *
  * State:  a queue pair ends. It is in the error state, so it takes no further Receive, but
  *         completions of its messages may be in the shared queue.
- * Danger: drivers drop the completions of a queue pair that is gone, and the Receive is lost with
- *         it.
- * Rule:   completions are processed before the queue pair is destroyed. A Receive that was taken
- *         and completes only after that is reported by LAST_WQE_REACHED: on a device that was seen
- *         to raise it, the end waits for it, for a short time. Other devices (rxe, siw) keep a late
- *         completion: the queue is polled once more when the queue pair is gone, the completion
- *         belongs to no connection, and its Receive goes back. A Receive that is lost all the same
- *         (before a device's first such event; one for each queue pair, at most) comes back when
- *         the queue closes.
+ * Danger: drivers drop the completions of a queue pair that was destroyed, and their Receives are
+ *         lost.
+ * Rule:   - Completions are processed before the queue pair is destroyed.
+ *         - The event LAST_WQE_REACHED says that the queue pair's last Receive has completed. On a
+ *           device that has reported this event before, the end waits for it, for a short time.
+ *         - Other devices (rxe, siw) do not drop a late completion. The queue is polled once more
+ *           after the queue pair was destroyed. A completion of no connection is found then, and
+ *           its Receive is posted again.
+ *         - A Receive may still be lost before a device has reported its first such event, at most
+ *           one for each queue pair. It is returned to the user when the shared queue closes.
  */
 
 enum {
@@ -118,7 +119,8 @@ bool share_leave(struct verbs_conn *c)
 	return true;
 }
 
-/* The connection manager has set the queue pair's timer to 0, which is the longest: 655 ms. */
+/* Needed because the connection manager sets the timer to 0, which means the longest time: 655
+ * ms. */
 void share_set_timer(struct verbs_conn *c)
 {
 	struct ibv_qp_attr attr = {.min_rnr_timer = RNR_TIMER};

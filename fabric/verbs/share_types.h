@@ -5,15 +5,16 @@
 #include "fabric/depth.h"
 #include "fabric/verbs/types.h"
 
-/** share_types - structures of the Receives that the connections of a worker and device share: srq.c has the
- * queue, share_conn.c its connections, and share.c, which uses both, all queues of an instance. */
+/** share_types - structures of the Receives that the connections of a worker and device share:
+ * srq.c has the queue, share_conn.c its connections, and share.c, which uses both, all queues of an
+ * instance. */
 
 enum vslot_state {
 	VSLOT_FREE,
 	VSLOT_PENDING, /* posted, waits for the flush */
 	VSLOT_POSTED,  /* the device has it */
 	VSLOT_HELD,    /* a message is in it, not polled yet */
-	VSLOT_BACK,    /* its return is to be reported */
+	VSLOT_BACK,    /* to be reported as returned without a message */
 };
 
 #define VSLOT_NONE UINT32_MAX
@@ -38,7 +39,7 @@ struct vshare {
 	uint32_t free, pending, back; /* lists of slots */
 	uint32_t npending, nposted, nheld;
 	struct fabric_depth depth;
-	uint32_t armed; /* limit that is armed; 0: none */
+	uint32_t armed; /* number of Receives below which the device reports; 0: no report */
 	atomic_bool
 		low; /* the device reported that fewer Receives than .armed are left; any thread */
 	atomic_bool failed;	     /* the queue failed, or its completion queue */

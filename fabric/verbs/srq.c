@@ -21,9 +21,9 @@
  *	                  |                 `-- the queue closes --+--> BACK --poll--> FREE
  *	                  `----- nobody wants the message ---------'
  *
- * Slots are as many as the queue has room for, and a HELD one keeps its place: so
- * putting back never fails. The completion queue is as deep, too: whatever a peer does, it
- * has only what was posted.
+ * There are as many slots as the queue has room for, and a HELD one keeps its place. So a Receive
+ * can always be posted again. The completion queue has the same depth, so no peer can make it
+ * overflow.
  */
 
 enum {
@@ -110,7 +110,7 @@ static void reap(struct vshare *s)
 
 static bool can(const struct verbs_dev *dev)
 {
-	/* On iWARP a message that finds no Receive ends the connection. */
+	/* Not on iWARP, where a message that finds no Receive ends the connection. */
 	return dev->attr.max_srq > 0 && dev->attr.max_srq_wr > 0 && dev->attr.max_srq_sge > 0 &&
 	       (!dev->iwarp || dev->v->cfg.receives == VERBS_RECEIVES_SHARED);
 }

@@ -11,10 +11,12 @@ struct verbs;
 struct verbs_dev;
 struct vshare;
 
-/** srq_open - the queue of a device that comes into use. */
+/** srq_open - make the shared queue of @dev, which comes into use. Return: 0; ERR_CONFIG: the
+ * device cannot share Receives; ERR_NOMEM. */
 int srq_open(struct verbs_dev *dev) WARN_UNUSED;
 
-/** srq_close - close it; its Receives come back. */
+/** srq_close - destroy the shared queue of @dev. Its Receives are returned to the user by
+ * events. */
 void srq_close(struct verbs_dev *dev);
 
 /** srq_log - log whether Receives on the device are shared. */
@@ -26,10 +28,11 @@ void srq_free_all(struct verbs *v);
 /** srq_missing - how many more Receives the queue wants and has room for. */
 uint32_t srq_missing(const struct vshare *s);
 
-/** srq_post - add a Receive. Return: 0, or ERR_AGAIN: none is missing. */
+/** srq_post - add a Receive, which the next srq_flush() gives to the device. Return: 0, or
+ * ERR_AGAIN: none is missing. */
 int srq_post(struct vshare *s, void *buf, void *cookie) WARN_UNUSED;
 
-/** srq_flush - hand what was posted to the device. */
+/** srq_flush - hand posted Receives to the device, and have it report when the queue runs low. */
 void srq_flush(struct vshare *s);
 
 /** srq_put_back - post the Receive in @slot again; its message is not delivered. */
@@ -38,10 +41,11 @@ void srq_put_back(struct vshare *s, uint32_t slot);
 /** srq_release - the buffer in @slot is the user's again. */
 void srq_release(struct vshare *s, uint32_t slot);
 
-/** srq_next_back - the next Receive that comes back; may free @s. Return: false: there is none. */
+/** srq_next_back - the cookie of the next Receive that is returned without a message. May free @s.
+ * Return: false: there is none. */
 bool srq_next_back(struct vshare *s, void **cookie);
 
-/** srq_unuse - a connection no longer uses @s. */
+/** srq_unuse - a connection no longer uses @s. May free @s, if it is closed. */
 void srq_unuse(struct vshare *s);
 
 #endif

@@ -58,7 +58,8 @@ int strings_completion(enum ibv_wc_status status, bool is_recv, const char **why
 int strings_reject(bool iwarp, int reason, const char **why)
 {
 	if (iwarp || reason <= 0) {
-		/* Linux reports a reset and a rejection alike, so nothing shows that the peer answered. */
+		/* Linux reports resets and rejections alike: it is unknown whether the peer
+		 * answered. */
 		*why = "refused";
 		return ERR_REFUSED;
 	}
@@ -122,7 +123,7 @@ int strings_async(int type, const char **why)
 	case IBV_EVENT_DEVICE_FATAL:
 		*why = "the RDMA device failed or was removed";
 		return ERR_IO;
-	default: /* the only class of faults that some devices (rxe) do not report */
+	default: /* some devices (rxe) report every fault except of this class */
 		*why = "the peer addressed memory that was not exposed to it";
 		return ERR_ACCESS;
 	}

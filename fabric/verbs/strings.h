@@ -7,20 +7,27 @@
 
 #include "base/err.h"
 
-/** strings_completion - meaning of a completion's status for the connection. Return: enum err. */
+/** strings_completion - the cause of a connection's end for a completion with @status. Return: enum
+ * err, with *@why in words (static storage). */
 int strings_completion(enum ibv_wc_status status, bool is_recv, const char **why);
 
-/** strings_reject - why a request was refused. Return: enum err. */
+/** strings_reject - the cause of a refusal with @reason of the connection manager. Return: enum
+ * err, with *@why in words. */
 int strings_reject(bool iwarp, int reason, const char **why);
 
 /**
- * strings_local - whether a failure of connection management with @err, an errno of either sign, is
- * this machine's own shortage (ports, descriptors, memory) or policy, and says nothing about the
- * peer. Return: ERR_LOCAL, with @why set; otherwise @otherwise, and @why is unchanged.
+ * strings_local - whether a failure of the connection manager is one of this machine, so that the
+ * peer may be in order
+ * @err: errno, of either sign
+ *
+ * Failures of this machine: ports, descriptors or memory are short, or a policy forbids the
+ * address.
+ * Return: ERR_LOCAL, with *@why set; otherwise @otherwise, and *@why is unchanged.
  */
 int strings_local(int err, int otherwise, const char **why);
 
-/** strings_async - meaning of a device's event about a queue pair. Return: enum err. */
+/** strings_async - the cause of a connection's end for a device's event @type about its queue pair.
+ * Return: enum err, with *@why in words. */
 int strings_async(int type, const char **why);
 
 #endif

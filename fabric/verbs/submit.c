@@ -12,9 +12,9 @@
 /*
  * Operation
  *
- * Hands the rings and chains of post.c to the device, one call a queue, Receives before Sends. In a
- * chain only the last Send or Write requests a completion, which stands for those before it, so no
- * completion depends on a later post.
+ * This file hands the rings and chains of post.c to the device, with one call for each queue,
+ * Receives before Sends. In a chain the last Send or Write requests a completion, which stands for
+ * those before it. So every operation completes without a later post.
  */
 
 enum { RECV_BATCH = 32 };
@@ -85,8 +85,8 @@ static void give_back(struct verbs_conn *c)
 	c->chain = c->chain_last = c->chain_word = NULL;
 }
 
-/* The kernel's flags have Send with Invalidate, but some user libraries do not (bnxt_re, ocrdma):
- * such messages are sent without it. */
+/* Posts the Sends from @from on again, without Invalidate: some user libraries (bnxt_re, ocrdma)
+ * reject Send with Invalidate although the kernel's flags have it. */
 static int send_without_invalidate(struct verbs_conn *c, struct ibv_send_wr *from)
 {
 	struct ibv_send_wr *bad;
@@ -121,7 +121,8 @@ static void submit_sends(struct verbs_conn *c)
 	c->v->counters.posts++;
 	if (send_chain(c, c->chain))
 		broke(c);
-	/* The user of a window of type 2 keeps its key; the post needs the old one. */
+	/* The key of a window of type 2 changes with each bind: the post needs the old key, and
+	 * .rkey gets the new one afterwards. */
 	for (struct ibv_send_wr *wr = c->chain; wr; wr = wr->next)
 		if (wr->opcode == IBV_WR_BIND_MW)
 			wr->bind_mw.mw->rkey = wr->bind_mw.rkey;

@@ -13,7 +13,7 @@ void submit_all(struct verbs *v);
 /** submit_conn - hand everything posted on one connection to its device. */
 void submit_conn(struct verbs_conn *c);
 
-/** submit_drop - drop posts that the device did not get. */
+/** submit_drop - drop the posts of @c that were not handed to the device. */
 void submit_drop(struct verbs_conn *c);
 
 #endif

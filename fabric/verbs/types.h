@@ -16,7 +16,7 @@
 
 enum { PD_MAX = 256, PD_REQUEST_MAX = 56, PD_ACCEPT_MAX = 196, PD_REJECT_MAX = 148 };
 
-/* The function; the macro of that name does not pass -Wconversion. */
+/* The functions of these names are used, because the macros do not pass -Wconversion. */
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
@@ -36,8 +36,8 @@ struct vregion {
 
 #define VERBS_NO_DOMAIN UINT32_MAX
 
-/** struct verbs_dev - a device as one worker uses it: for all domains where it has windows, else for
- * one. */
+/** struct verbs_dev - a device as one worker uses it: for all domains if the device has Memory
+ * Windows, otherwise for one domain. */
 struct verbs_dev {
 	struct list link;
 	struct verbs *v;
@@ -54,18 +54,18 @@ struct verbs_dev {
 	bool watched, async_watched;
 	int async_fd;
 	struct ibv_device_attr attr;
-	bool windows; /* it exposes memory by Memory Windows of type 2B */
-	bool rxe;     /* Linux's software RoCE; its peculiarities are explained where they matter */
-	bool siw;     /* Linux's software iWARP, the same */
-	bool send_inv;		      /* it has Send with Invalidate */
+	bool windows;		      /* memory is exposed by Memory Windows of type 2B */
+	bool rxe;		      /* Linux's software RoCE */
+	bool siw;		      /* Linux's software iWARP */
+	bool send_inv;		      /* the device has Send with Invalidate */
 	unsigned max_sge, max_inline; /* pieces, and inline octets, of a Send or Write */
 	bool iwarp;
-	/* it was seen to report the last Receive of a queue pair (LAST_WQE_REACHED) */
+	/* the device has reported the last Receive of a queue pair before (LAST_WQE_REACHED) */
 	atomic_bool reports_last;
 	struct vshare *share; /* NULL: Receives are the connections' own */
-	bool lost_key;	      /* a peer invalidated a key of its regions: register again */
-	bool refused;	      /* it cannot be used; logged once */
-	/* not in use yet, or no more: its objects are freed with its last connection */
+	bool lost_key;	      /* a peer invalidated a key of .regions: register again */
+	bool refused;	      /* the device cannot be used; logged once */
+	/* not in use yet, or no longer: its objects are freed with its last connection */
 	bool closed;
 	unsigned conns;
 	struct list regions;
@@ -82,7 +82,7 @@ enum verbs_state {
 	VERBS_REQUESTED,  /* acceptor: REQUEST was polled, or is queued */
 	VERBS_ACCEPTED,	  /* acceptor: the answer was sent */
 	VERBS_OPEN,
-	VERBS_DRAINING, /* disconnect requested: Sends and Writes under way go first */
+	VERBS_DRAINING, /* the user disconnected: Sends and Writes under way complete first */
 	VERBS_LEAVING,	/* rdma_disconnect() was called; the peer's answer is awaited */
 	VERBS_ENDED,	/* no queue pair any more */
 };
@@ -93,9 +93,9 @@ struct vop {
 	void *cookie;
 	void *addr; /* RECV */
 	uint32_t len;
-	uint32_t inv;	 /* RECV: handle invalidated by the message; WITHDRAWN: withdrawn */
-	uint32_t slot;	 /* send queue: slots used up to and including it; shared RECV: its slot */
-	uint32_t extras; /* part of .slot: slots of binds and invalidates */
+	uint32_t inv;	   /* RECV: handle invalidated by the message; WITHDRAWN: withdrawn */
+	uint32_t slot;	   /* send queue: slots ever used, with its own; shared RECV: its slot */
+	uint32_t extras;   /* part of .slot: slots of binds and invalidates */
 	uint32_t exposure; /* WITHDRAWN */
 	int status;
 	bool signalled; /* it has a completion of its own */
@@ -103,8 +103,9 @@ struct vop {
 	struct ibv_mr *mr; /* READ: its own registration, or NULL */
 };
 
-/** struct vring - operations of one queue, oldest first: polled <= done <= posted, all counting
- * for ever. Done is what completed together with all before it. */
+/** struct vring - the operations of one queue, oldest first. .polled <= .done <= .posted are
+ * numbers of operations so far, and wrap. An operation is done when it and all before it have
+ * completed. */
 struct vring {
 	struct vop *ops;
 	uint32_t mask;
@@ -119,7 +120,7 @@ enum vexp_state {
 	VEXP_HELD, /* the device refused to release it: the queue pair has to go first */
 };
 
-/** struct vexp - one region the peer may access. */
+/** struct vexp - one exposure. */
 struct vexp {
 	enum vexp_state state;
 	uint32_t handle;
@@ -140,7 +141,7 @@ struct vcq {
 	struct vshare *share;
 	struct ibv_cq *cq;
 	unsigned events;       /* events not acknowledged */
-	struct list hot;       /* in .hot or .busy; in neither: cold */
+	struct list hot;       /* in .hot or .busy of the instance; in neither: cold */
 	uint32_t busy_poll_us; /* us to poll for completions before waiting for them */
 	nsec_t busy_until;
 };
@@ -159,14 +160,14 @@ struct verbs_conn {
 	bool initiator;
 	bool request_due, connected_due, end_reported;
 	bool broken; /* a post failed, or the completion queue did */
-	bool caused; /* .status is known */
+	bool caused; /* .status is set */
 	int status;  /* status of DISCONNECTED: the first cause */
 	const char *why;
 	nsec_t deadline;
-	atomic_int async; /* event about the queue pair, from any thread; -1: none */
-	atomic_bool last; /* its queue pair took its last shared Receive */
+	atomic_int async; /* event of the device about the queue pair; any thread; -1: none */
+	atomic_bool last; /* the queue pair has taken its last shared Receive */
 	bool was_open;
-	bool astray;	    /* the peer broke the protocol: nothing more of it is a message */
+	bool astray;	    /* the peer broke the protocol: no message of it is reported */
 	uint8_t pd[PD_MAX]; /* private data from the peer */
 	size_t pd_len;
 	uint8_t own_pd[PD_MAX]; /* private data to send; initiator: until the route is known */
@@ -194,7 +195,7 @@ struct verbs_conn {
 	unsigned max_sge;
 	uint32_t max_inline;
 	struct vexp *exps;
-	uint32_t fenced[VEXP_FENCED], nfenced; /* handles withdrawn lately (a ring) */
+	uint32_t fenced[VEXP_FENCED], nfenced; /* handles withdrawn last (a ring) */
 	uint32_t *buckets;
 	uint32_t bucket_mask, free_exp;
 };
@@ -203,7 +204,7 @@ struct verbs {
 	struct fabric base;
 	struct verbs_config cfg;
 	struct loop *loop;
-	unsigned number; /* number of the instance in the process; selects the completion vector */
+	unsigned number; /* of the instance in the process; selects the completion vector */
 	struct verbs_counters counters;
 	struct rdma_event_channel *channel;
 	struct loop_watch watch;
@@ -212,7 +213,7 @@ struct verbs {
 	unsigned unpolled; /* connection requests that the user has not polled */
 	struct vwr *store; /* free work requests for chains */
 	struct ibv_send_wr *free_wrs;
-	nsec_t next;   /* no deadline of a connection is before it */
+	nsec_t next;   /* no connection has a deadline before this time */
 	nsec_t look;   /* when to check whether devices still exist */
 	nsec_t ask;    /* when to check silent peers */
 	nsec_t period; /* when to check the depths of shared queues */
@@ -250,7 +251,7 @@ enum { LOOK_MS = 1000 }; /* interval of the check whether devices still exist */
 #define ID_BIND (UINT64_C(1) << 33)
 #define ID_ASK (UINT64_C(1) << 34)
 
-/** verbs_init - @v, all zeros, with nothing opened yet. */
+/** verbs_init - initialize @v, which is all zeros; opens no device. */
 void verbs_init(struct verbs *v, const struct verbs_config *cfg, struct loop *loop);
 
 #endif

@@ -33,14 +33,14 @@
 /*
  * Operation
  *
- * An instance waits on two kinds of descriptors: its channel of connection events, and a completion
- * channel of each device. Both only put objects in lists: connections with an event in .active,
- * completion queues to be polled in .hot (drain.c). fabric_poll() returns an event that is there;
- * if there is none, it polls one queue.
+ * The loop watches two kinds of descriptors for an instance: the channel of connection events, and
+ * the completion channel of each device. Their callbacks only put objects into lists: connections
+ * with an event into .active, completion queues to be polled into .hot (drain.c). fabric_poll()
+ * returns an event that is there. If there is none, it polls one queue.
  *
- * Each connection has a completion queue of its own, as deep as all it can post: none can overflow,
- * and completions left in it go with the connection. Shared Receives have a completion queue of
- * their own (share.c).
+ * Each connection has a completion queue of its own with room for all its operations, so the queue
+ * cannot overflow. Completions left in it are dropped with the connection. Shared Receives have a
+ * completion queue of their own (share.c).
  */
 
 void verbs_config_default(struct verbs_config *cfg)
@@ -184,8 +184,9 @@ static nsec_t verbs_op_deadline(const struct fabric *f)
 			verbs_listen_deadline(v));
 }
 
-/* A connection that ends polls a shared queue, which has messages of others as well, and they may
- * set deadlines. */
+/* Acts on deadlines of connections that have passed. The list may change meanwhile: the end of a
+ * connection polls a shared queue, which has messages of other connections, and these may set
+ * deadlines. */
 static void look_at_deadlines(struct verbs *v, nsec_t now)
 {
 	struct list due, *item;

@@ -36,10 +36,12 @@ struct verbs_config {
 	uint32_t resolve_timeout_ms;
 	/* interval, in ms, at which a silent peer is probed (alive.c); default 15000, 0: never */
 	uint32_t idle_ms;
-	uint16_t ird, ord; /* read depth offered, cut to what the device has; default 32 */
+	/* for connections whose parameters have 0 (fabric.h), limited by the device; default 32 */
+	uint16_t ird, ord;
 	enum verbs_receives receives; /* default AUTO */
-	bool needs_windows; /* devices without Memory Windows of type 2 are not used; default false */
-	bool no_windows;    /* for tests: Memory Windows are not used; default false */
+	/* devices without Memory Windows of type 2 are not used; default false */
+	bool needs_windows;
+	bool no_windows; /* for tests: Memory Windows are not used; default false */
 	/* Borrowed for verbs_new(). Only the devices of these addresses are opened; others when a
 	 * connection uses them. None (default): all devices are opened. */
 	const struct fabric_use *uses;
@@ -56,17 +58,17 @@ struct verbs_counters {
 	/* calls of ibv_poll_cq, completions returned, wake-ups */
 	uint64_t polls, completions, events;
 	uint64_t setup_failures, breaches, removals;
-	uint64_t asked;	       /* probes of silent peers */
-	uint64_t receives_low; /* times that a shared receive queue ran low */
-	uint64_t receives_out; /* times that a queue had no Receive left; further messages waited */
+	uint64_t asked;		  /* probes of silent peers */
+	uint64_t receives_low;	  /* times that a shared receive queue ran low */
+	uint64_t receives_out;	  /* times that a shared receive queue had no Receive left */
 	uint64_t receives_posted; /* Receives in shared receive queues now */
 };
 
 /** struct verbs_agreed - settings of a queue pair that are in force. */
 struct verbs_agreed {
-	unsigned reads_issued, reads_served; /* at once */
+	unsigned reads_issued, reads_served; /* most at once */
 	unsigned retry_count, rnr_retry_count;
-	/* how long a peer that found no Receive waits, in InfiniBand's encoding */
+	/* how long a peer whose Send found no Receive waits, in InfiniBand's encoding */
 	unsigned rnr_timer;
 	uint32_t max_inline; /* most octets of a message that is sent inline */
 };
@@ -91,16 +93,19 @@ int verbs_check(char *why) WARN_UNUSED;
 /** verbs_config_default - every field at its default. */
 void verbs_config_default(struct verbs_config *cfg);
 
-/** verbs_new - an instance for one worker on @loop (borrowed). Returns owned, or NULL (logged). */
+/** verbs_new - an instance for one worker on @loop, which is borrowed until fabric_free(). Returns
+ * owned, or NULL (logged). */
 struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop);
 
-/** verbs_listen - as iwarp_listen(). */
+/** verbs_listen - a listener at @addr, which several instances may attach. Return: owned; or NULL,
+ * with *@err set to an enum err and errno to the reason. */
 struct fabric_listener *verbs_listen(const struct fabric_addr *addr, int *err);
 
-/** verbs_listener_addr - the bound address (port 0 resolved). */
+/** verbs_listener_addr - fill @addr with the address of @l. If port 0 was asked for, the port is
+ * the one that the system chose. */
 void verbs_listener_addr(const struct fabric_listener *l, struct fabric_addr *addr);
 
-/** verbs_listener_free - takes @l, detached everywhere. */
+/** verbs_listener_free - takes @l, which no instance is attached to. */
 void verbs_listener_free(struct fabric_listener *l);
 
 /** verbs_agreed - fill @agreed with the settings of an established connection. Return: 0 or
@@ -114,7 +119,7 @@ int verbs_caps(const struct fabric *f, const char *name, struct verbs_caps *caps
  * 0. Return: 0, or ERR_IO: there is none. */
 int verbs_device_address(struct fabric *f, const char *name, struct fabric_addr *addr) WARN_UNUSED;
 
-/** verbs_counters - of one instance; borrowed, live. */
+/** verbs_counters - the counters of @f; borrowed until fabric_free(), and counted on meanwhile. */
 const struct verbs_counters *verbs_counters(const struct fabric *f);
 
 #endif

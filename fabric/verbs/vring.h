@@ -14,7 +14,7 @@ struct vring;
 /** vring_init - with room for @depth records. Return: 0 or ERR_NOMEM. */
 int vring_init(struct vring *r, uint32_t depth) WARN_UNUSED;
 
-/** vring_add - the record of one more operation, all zeros. */
+/** vring_add - the record, all zeros, of one more operation; owned by @r until it was polled. */
 struct vop *vring_add(struct vring *r);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Wake-ups of an instance. All other files here use this one. */
+/* The clock, and the lists of connections and queues to check. Used by all other files here. */
 #include <time.h>
 
 #include "fabric/verbs/wakeup.h"

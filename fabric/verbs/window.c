@@ -9,20 +9,21 @@
 /*
  * Operation
  *
- * Windows are drawn at random from the older half of the free ones, and get another key than they
- * had. So neither a handle nor the step to the next one repeats.
+ * With windows: each window is drawn at random from those free windows that were used longest ago
+ * (one half of them), and gets a new key. So a peer cannot derive a handle from earlier ones.
  *
- * An exposure without a window has a key that its driver chooses: it may be that of the exposure
- * before (hns). So its offset is drawn at random, and a peer that did not get it, or got the offset
- * of an earlier exposure, reaches nothing. The low bits of the offset are those of the address, for
- * pages of up to 2 MiB, and the offset stays below numbers that might count as negative.
+ * Without windows the driver chooses the key of an exposure, and may choose that of the exposure
+ * before (hns). So the offset of the exposure is random. A peer that does not know this offset, or
+ * knows that of an earlier exposure, reaches nothing. The low bits of the offset are those of the
+ * address, for pages of up to 2 MiB. The offset is less than 2^OFFSET_HIGH, so that no driver takes
+ * it for a negative number.
  */
 
 enum { OFFSET_LOW = 21, OFFSET_HIGH = 62 };
 
 enum { POOL_LEAST = 32, POOL_SIZE = 64 /* doubles */ };
 
-/* Makes room for all windows and one more: putting back must not fail. */
+/* Makes room in .pool for all windows and one more, so that device_window_put() cannot fail. */
 static int window_grow(struct verbs_dev *dev)
 {
 	uint32_t size = dev->pool_size ? 2 * dev->pool_size : POOL_SIZE;
