@@ -11,13 +11,14 @@
 
 /*
  * Operation. A connection is two struct mem_conn that point to each other. All its memory is
- * allocated when its depths are known: a slot for each operation and exposure, each with room for
- * its own timer and completion, so that nothing later can fail or allocate.
+ * allocated when its depths are known: a slot for each operation and exposure, with room for a
+ * timer and a completion. So nothing later allocates.
  *
- * The end has two steps. mem_conn_end() stops everything: posts return ERR_CLOSED, operations on
- * the wire are dropped, exposures are gone. A moment later mem_conn_report_end() queues the
- * completions that are left, in an order drawn among the kinds, and DISCONNECTED behind them. Each
- * side has its own moment.
+ * Each side ends in two steps:
+ * - mem_conn_end() stops everything: posts return ERR_CLOSED, operations on the wire are dropped,
+ *   and the peer reaches no exposure.
+ * - A random time later mem_conn_report_end() queues the completions that are left, and
+ *   DISCONNECTED behind them. The order of completions of different kinds is random.
  */
 
 /* How long a disconnect waits for what was sent before. */
@@ -95,7 +96,8 @@ static void free_queues(struct mem_conn *c)
 	list_init(&c->free_exposures);
 }
 
-/* The second call, with accept after prepare, must agree with the first. */
+/* fabric_accept() calls this after fabric_prepare() did: both must have been given the same
+ * depths. */
 int mem_conn_queues(struct mem_conn *c, const struct fabric_conn_params *params)
 {
 	c->ird = params->ird ? params->ird : MEM_DEFAULT_READ_DEPTH;
@@ -122,8 +124,9 @@ int mem_conn_queues(struct mem_conn *c, const struct fabric_conn_params *params)
 	return ERR_NOMEM;
 }
 
-/* TCP takes what it is given and may lose it: a Send reports success that never arrived. Where a connection is lost, the
- * first Send or Write that fails has the reason, as with InfiniBand, and those after it are flushed. */
+/* The status of @op when its connection ends. As with TCP, a Send or Write that never arrived may
+ * report success (*@lucky). As with InfiniBand, the first one that fails has the reason of the end,
+ * and those after it are flushed. */
 static int end_status(struct mem_conn *c, struct mem_op *op, bool *lucky)
 {
 	bool is_first = *lucky && !c->orderly;
@@ -157,7 +160,7 @@ void mem_conn_report_end(struct mem_conn *c)
 	mem_event_push(c, &c->ended);
 }
 
-/* Everything on the wire and every exposure of @c is gone. */
+/* Drops everything of @c on the wire, and ends its exposures. */
 static void mem_conn_stop(struct mem_conn *c)
 {
 	list_del(&c->setup.link);

@@ -4,22 +4,24 @@
 
 #include "fabric/mem/internal.h"
 
-/** mem_conn_new - a connection of @f. Return: owned by @f, or NULL without memory. */
+/** mem_conn_new - a connection of @f. Return: owned by @f; NULL: no memory. */
 struct mem_conn *mem_conn_new(struct mem_fabric *f, void *owner);
 
 /** mem_conn_queues - allocate the queues of @c, once. Return: 0 or ERR_NOMEM. */
 int mem_conn_queues(struct mem_conn *c, const struct fabric_conn_params *params);
 
-/** mem_conn_end - end one side; frees @c if its user has never got it in an event. */
+/** mem_conn_end - end @c, but not the peer's side. Frees @c if no event has reported @c yet. */
 void mem_conn_end(struct mem_conn *c, int status, const char *why);
 
 /** mem_conn_breach - @c's peer broke the protocol: both ends end. */
 void mem_conn_breach(struct mem_conn *c, int status, const char *why);
 
-/** mem_conn_send_bye - after a flush: the disconnect is sent, behind everything posted before. */
+/** mem_conn_send_bye - send the disconnect of @c behind everything posted before; part of a
+ * flush. */
 void mem_conn_send_bye(struct mem_conn *c);
 
-/** mem_conn_bye_goes_on - what @c sent before its disconnect has been taken. */
+/** mem_conn_bye_goes_on - let the disconnect of @c arrive: the peer has taken everything that @c
+ * sent before. */
 void mem_conn_bye_goes_on(struct mem_conn *c);
 
 /** mem_conn_bye_arrives - the disconnect arrives at the peer, where messages sent before may

@@ -12,16 +12,17 @@
 #include "fabric/mem/shared.h"
 
 /*
- * Operation. A Send, Write or Read request arrives in the order sent, is checked
- * in full, and only then moves octets. Its completion travels back for a time of
- * its own, but never overtakes an earlier one of its kind: so a Send may complete
- * after the answer to it was received, and a Write after a later Send.
+ * Operation. Sends, Writes and Read requests arrive in the order sent. All fields are checked
+ * before octets are moved. The completion comes back after a random time, but not before earlier
+ * ones of its kind. So a Send may complete after its answer was received, and a Write after a later
+ * Send.
  *
- * Where Receives are shared, a Send that finds none waits instead, with all that arrives
- * behind it (shared.c); so does a Write to a stream, or what of it finds no room there yet.
+ * If Receives are shared, a Send that finds none waits, with everything that arrives behind it
+ * (shared.c). A Write to a stream without room waits in the same way, or the part for which there
+ * is no room.
  *
- * A Read is answered later than it arrives; until then its source is pinned
- * (.readers), and a withdraw of it waits.
+ * A Read is answered some time after its arrival. Until then its source counts the Read (.readers),
+ * and a withdraw of the source waits.
  *
  *   mem_deliver() -> at the peer -> complete_later() -> mem_op_finish()
  *                 -> read: pinned -> mem_deliver_answer()
@@ -47,7 +48,7 @@ static uint8_t *mem_deliver_gather(uint8_t *to, const struct mem_op *op)
 	return to;
 }
 
-/* The octets of @op from @skip on, @len of them, to @to. */
+/* Copies @len octets of @op, from octet @skip on, to @to. */
 static void deliver_part(uint8_t *to, const struct mem_op *op, uint32_t skip, uint32_t len)
 {
 	for (unsigned i = 0; i < op->nsge && len; i++) {
@@ -256,7 +257,7 @@ void mem_deliver(struct mem_op *op)
 {
 	struct mem_conn *target = op->due.conn->peer;
 
-	/* An end that has disconnected takes nothing more: its end is near. */
+	/* A connection whose user has disconnected takes no further operations. */
 	if (!target || target->state != MEM_OPEN || target->closing)
 		return;
 	if (!mem_shared_wait(target, op))

@@ -6,12 +6,11 @@
 #include "fabric/mem/internal.h"
 
 /*
- * Operation. Everything that will happen is a struct mem_due on one list, sorted
- * by virtual time. All choices come from one seeded generator, so a run repeats
- * exactly.
+ * Operation. Everything that will happen is a struct mem_due in one list, sorted by virtual time.
+ * All choices come from one seeded generator, so a run can be repeated exactly.
  *
- * What uses the wire of a connection goes through memnet_wire(), which draws a
- * latency but never overtakes (*last), and honours a stall.
+ * The time of everything that uses the wire of a connection comes from memnet_wire(), which draws a
+ * latency, keeps the order (*last), and waits for the end of a stall.
  */
 
 uint64_t memnet_random(struct memnet *net)

@@ -10,14 +10,14 @@
 #include "fabric/mem/shared.h"
 
 /*
- * Operation. A handle is random but for the low bits, which hide the number of
- * its slot; it is looked up only in the connection it was made for. The offset a
- * segment begins at is random, too, and large: users must carry all 64 bits.
+ * Operation. A handle is random, except for its low bits, which have the number of the slot XOR a
+ * secret. It is valid on its own connection only. The offset at which a segment begins is random
+ * and large, too, so that tests find users that do not keep all 64 bits.
  *
- * Withdrawing fences at once, or (drawn, and always while a Read is served) a
- * moment later. Until WITHDRAWN the peer can still reach the memory; withdraws
- * complete in the order posted. A slot is used again once its owner withdrew it,
- * even if the peer invalidated it long before.
+ * A withdraw fences at once or, by random choice and always while a Read is served, some time
+ * later. Until WITHDRAWN the peer can still reach the memory. Withdraws complete in the order
+ * posted. A slot is used again only after its owner has withdrawn the exposure, even if the peer
+ * invalidated it before.
  */
 
 static uint32_t new_handle(struct mem_conn *c, const struct mem_exposure *e)
@@ -70,7 +70,7 @@ int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned acce
 	return 0;
 }
 
-/* Return: the slot that has that handle, or had it last; or NULL. */
+/* The slot that has @handle, or had it last; or NULL. */
 static struct mem_exposure *mem_expose_slot_of(struct mem_conn *c, uint32_t handle)
 {
 	uint32_t number = (handle ^ c->handle_secret) & c->handle_mask;
@@ -133,7 +133,7 @@ void mem_went_on(struct fabric_conn *base, uint32_t handle, uint32_t len)
 
 	if (!e || !e->owned)
 		return;
-	/* A Send that still uses the memory is found by its checksum. */
+	/* If a Send still uses this memory, its checksum (mem_op_sum()) shows that. */
 	memset(e->window.addr + e->window.tail, MEMNET_POISON, len);
 	fabric_window_back(&e->window, len);
 	mem_shared_room(c);
@@ -180,7 +180,7 @@ void mem_exposure_invalidate(struct mem_conn *c, struct mem_exposure *e)
 	mem_expose_fence(c, e);
 }
 
-/* Withdraws whose time has come complete, in the order posted. */
+/* Completes the withdraws of @c whose time has come, in the order posted. */
 static void complete_fences(struct mem_conn *c)
 {
 	while (!list_is_empty(&c->flight[MEM_WITHDRAW])) {

@@ -15,11 +15,13 @@ int mem_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie, uint32
 /** mem_exposure_find - exposure of @handle on @c that the peer can reach, or NULL. */
 struct mem_exposure *mem_exposure_find(struct mem_conn *c, uint32_t handle);
 
-/** mem_exposure_check - in which @remote lies if @access to all of it is granted, else NULL. */
+/** mem_exposure_check - the exposure in which @remote lies; NULL if @access to all of it is not
+ * granted. */
 struct mem_exposure *mem_exposure_check(struct mem_conn *c, const struct segment *remote,
 					unsigned access);
 
-/** mem_exposure_invalidate - by the peer, or with the connection: its owner still has it. */
+/** mem_exposure_invalidate - the peer can no longer reach @e, which its owner has still to
+ * withdraw. */
 void mem_exposure_invalidate(struct mem_conn *c, struct mem_exposure *e);
 
 /** mem_exposure_release - the slot of @e is free again. */

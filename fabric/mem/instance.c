@@ -12,7 +12,7 @@
 #include "fabric/mem/range.h"
 #include "fabric/mem/shared.h"
 
-/* Private data is valid until the next poll, and invalid at once after it. */
+/* Copies private data to .pd of the instance, where they are valid until the next poll. */
 static void lend_private_data(struct mem_fabric *f, struct fabric_event *ev)
 {
 	memset(f->pd, MEMNET_POISON, sizeof(f->pd));

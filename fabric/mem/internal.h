@@ -9,19 +9,19 @@
 #include "fabric/window.h"
 
 /**
- * internal - declarations shared by the files of fabric/mem; no other file includes it.
+ * internal - declarations for the files of fabric/mem only.
  *
- *   net.c      what happens next, faults (with instance.c it uses all others)
- *   instance.c polling and flushing, the table of operations
- *   listen.c   listeners, connect, accept, reject
- *   conn.c     queues of a connection and its end
- *   post.c     posting, and the flush of posts
- *   deliver.c  what happens at the peer
- *   expose.c   exposed memory
- *   shared.c   Receives of all connections, and messages that wait for one
- *   op.c       a posted operation, from the post to its event
- *   range.c    memory ranges
- *   due.c      time, what is due, randomness (it uses none of the others)
+ *   net.c      the next thing that is due; faults. Uses all other files.
+ *   instance.c polling and flushing, the table of operations. Uses all other files.
+ *   listen.c   listeners, connect, accept, reject.
+ *   conn.c     queues of a connection and its end.
+ *   post.c     posting, and the flush of posts.
+ *   deliver.c  arrival of operations at the peer.
+ *   expose.c   exposed memory.
+ *   shared.c   shared Receives, and messages that wait for one.
+ *   op.c       a posted operation, from the post to its event.
+ *   range.c    memory ranges.
+ *   due.c      time, the list of things that are due, random numbers. Uses no other file.
  */
 
 enum { MEM_PRIVATE_DATA_MAX = 196, MEM_DEFAULT_READ_DEPTH = 4 };
@@ -71,7 +71,7 @@ struct mem_op {
 	enum mem_kind kind;
 	bool flushed;	/* it took effect */
 	bool delivered; /* it was delivered at the peer */
-	bool ripe;	/* WITHDRAW: its time has come, but not yet its turn */
+	bool ripe;	/* WITHDRAW: its time has come; it completes after those before it */
 	void *cookie;
 	struct fabric_piece to[FABRIC_MAX_PIECES]; /* RECV, READ */
 	unsigned npieces;
@@ -82,10 +82,10 @@ struct mem_op {
 	struct segment remote;
 	uint32_t inv_handle;
 	uint32_t went;		       /* WRITE to a stream: octets delivered so far */
-	struct mem_exposure *exposure; /* READ: being read at the peer; WITHDRAW: its own */
+	struct mem_exposure *exposure; /* READ: at the peer; WITHDRAW: to be withdrawn */
 };
 
-/** struct mem_exposure - one region the peer may access. */
+/** struct mem_exposure - one exposure. */
 struct mem_exposure {
 	struct list link; /* free list */
 	bool live;	  /* the peer can reach it */
@@ -119,15 +119,15 @@ struct mem_conn {
 	bool closing;  /* fabric_disconnect() was called */
 	bool vanished; /* nothing is delivered any more */
 	bool hold;     /* acceptor: the initiator's first operation has not arrived */
-	bool orderly;  /* ended by our own disconnect, after everything sent */
-	struct fabric_listener *listener; /* incoming: where it came from */
+	bool orderly;  /* ended by this end's disconnect, after everything was sent */
+	struct fabric_listener *listener; /* incoming: the listener of its request */
 
-	uint16_t ird, ord; /* as given */
+	uint16_t ird, ord; /* of the user's parameters */
 	unsigned read_depth, reads_active;
 	uint8_t pd[MEM_PRIVATE_DATA_MAX]; /* from the peer */
 	size_t pd_len;
 
-	nsec_t delay; /* each way, beside the latency */
+	nsec_t delay; /* in each direction, in addition to the latency */
 	struct memnet_pace pace;
 	nsec_t stall_until;
 	nsec_t linger_until; /* for a disconnect to arrive */
@@ -146,11 +146,12 @@ struct mem_conn {
 	struct mem_exposure *exposures;
 	struct list
 		backlog; /* operations of the peer's that wait for a shared Receive, or for room in a stream */
-	bool has_room;	     /* .sink_blocked is set, but there may be room since */
+	bool has_room;	     /* .sink_blocked is set, but there may be room now */
 	struct list waiting; /* in its instance's .waiting while there is a backlog */
 	struct mem_due resume;
 	uint32_t unpolled; /* messages in shared Receives */
-	/* memnet_limit_messages(): messages that still find a Receive; what .base.read_turn_unused is meanwhile */
+	/* memnet_limit_messages(): messages that still find a Receive; value that
+	 * .base.read_turn_unused has while a message waits */
 	uint32_t may_receive;
 	bool turn_unused;
 	uint32_t max_recvs, max_ops, max_exposures;
@@ -178,13 +179,14 @@ struct fabric_listener {
 	struct list attached;
 };
 
-/** struct mem_share - Receives of all connections of an instance; .ops is NULL where each has its own. */
+/** struct mem_share - the shared Receives of an instance; .ops is NULL if Receives are not
+ * shared. */
 struct mem_share {
 	struct mem_op *ops; /* as many as the queue can ever hold */
 	uint32_t len;	    /* octets of each */
 	uint32_t held;	    /* posted, not polled */
 	uint32_t queued;
-	bool dry;			 /* a message found no Receive, and none came since */
+	bool dry;			 /* a message found no Receive, and none was posted since */
 	struct list free, posted, queue; /* posted: not flushed; queue: for the next messages */
 	struct list waiting;		 /* connections that have a backlog */
 	struct fabric_depth depth;

@@ -100,7 +100,7 @@ void mem_detach(struct fabric *base, struct fabric_listener *l)
 	}
 }
 
-/* A listener shared by several instances: any of them may get the next request. */
+/* The attachment of @l that gets the next request: a random one. */
 static struct mem_attached *pick(struct memnet *net, struct fabric_listener *l)
 {
 	struct list *it = l->attached.next;
@@ -147,7 +147,7 @@ void mem_request_arrives(struct mem_conn *from)
 	mem_event_push(c, &c->set_up);
 }
 
-/* Initiators have ports of an address, 127.0.0.1 if they chose none, to be told apart in logs. */
+/* Gives an initiator a local address for logs: @from, or else 127.0.0.1, with a port of its own. */
 static void name_local(struct memnet *net, const struct fabric_addr *from, struct fabric_addr *addr)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)&addr->ss;
@@ -234,7 +234,7 @@ void mem_accepted(struct mem_conn *c)
 
 	c->set_up.ev.private_data = view_of(NULL, 0);
 	open_conn(c);
-	/* Everything that this end sends comes behind its answer. */
+	/* Everything that this end sends arrives after its answer. */
 	memnet_due_init(&peer->setup, peer, MEM_ANSWER_ARRIVES);
 	memnet_schedule(mem_conn_net(c), &peer->setup, memnet_wire(c, &c->last_sent));
 }

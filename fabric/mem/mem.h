@@ -5,23 +5,22 @@
 #include "fabric/fabric.h"
 
 /**
- * fabric/mem - the contract within one process, in virtual time, with seeded faults: every
- * end-to-end test that needs no socket runs here.
+ * fabric/mem - the contract within one process, in virtual time, with seeded faults. It is for all
+ * end-to-end tests that need no sockets.
  *
- * A struct memnet is the network: the instances made from it can reach each other. Nothing happens
- * between calls: memnet_step() delivers one thing.
+ * A struct memnet is a network: its instances can reach each other. Each memnet_step() does the one
+ * thing that is due next. Between calls nothing happens.
  *
  * It is stricter than any real fabric, so that code that works here works everywhere:
  * - No post (a Receive and a disconnect included) takes effect before fabric_flush().
  * - What an acceptor posts waits for the initiator's first operation.
- * - These are asserted, as our own bugs: memory outside what was registered; a Send, Write or Read
- *   before CONNECTED was polled; octets changed while an operation owns them; memory unregistered
- *   while in use; connections left, or Receives still shared, at fabric_free(); fabric_post_recv()
- *   where they are shared.
+ * - These are bugs of the user, and assertions fail: memory outside registered ranges; a Send,
+ *   Write or Read before CONNECTED was polled; octets changed while an operation owns them; memory
+ *   unregistered while in use; connections left, or Receives still shared, at fabric_free();
+ *   fabric_post_recv() while Receives are shared.
  * - Posted Receives and Read sinks are filled with MEMNET_POISON, and are out of bounds under
  *   AddressSanitizer until their completion was polled.
- * - What comes to a stream comes in segments of any length. Pieces that are given back are
- *   poisoned.
+ * - Writes to a stream arrive in segments of any length. Pieces that are given back are poisoned.
  * - Completions of different kinds come in any order. A withdraw is sometimes immediate and
  *   sometimes not. When a connection ends, Sends and Writes may report success although the peer
  *   never saw them, as TCP does.
@@ -38,20 +37,20 @@ enum memnet_fault {
 	MEMNET_CUT,	    /* lose the connection at the nth delivered operation */
 	MEMNET_REFUSE,	    /* the nth connect is refused */
 	MEMNET_EXPOSE_FAIL, /* the nth expose fails with ERR_AGAIN */
-	MEMNET_STALL,	    /* the nth operation's connection delivers nothing for .delay */
+	MEMNET_STALL,	    /* the nth operation's connection delivers nothing for .fault_delay */
 	MEMNET_POST_FAIL,   /* the nth Send, Write or Read fails with ERR_AGAIN */
 	MEMNET_VANISH,	    /* from the nth operation on the connection delivers nothing at all */
 };
 
 struct memnet_config {
 	uint64_t seed;
-	nsec_t latency_min, latency_max; /* per operation, drawn between; order within a
-					  * connection's direction is kept */
+	nsec_t latency_min, latency_max; /* bounds of each operation's random latency; the order
+					  * in each direction of a connection is kept */
 	enum memnet_fault fault;
-	uint64_t fault_at; /* n, from 1; happens once */
+	uint64_t fault_at; /* n, from 1; the fault happens once */
 	nsec_t fault_delay;
-	bool no_written;      /* withdrawals do not tell what was written */
-	bool no_remote_inv;   /* connections say that handles cannot be invalidated remotely */
+	bool no_written;      /* withdrawals do not return octets written; no streams */
+	bool no_remote_inv;   /* .remote_inv of instances and connections is not set */
 	bool shares_receives; /* fabric_share_receives() works */
 	/* the number of Receives that a connection holds is not limited (fabric_may_hold()), as on
 	 * devices */
@@ -60,8 +59,9 @@ struct memnet_config {
 };
 
 /**
- * struct memnet_watcher - called for all octets that a message (FABRIC_EV_RECV), an RDMA Write or
- * an RDMA Read response (FABRIC_EV_READ) carried to the end @to; @octets is where they are now
+ * struct memnet_watcher - .moved is called for all octets that a message (@kind is FABRIC_EV_RECV),
+ * an RDMA Write (FABRIC_EV_WRITE) or the response to an RDMA Read (FABRIC_EV_READ) carried to the
+ * end @to. @octets: the place to which they were delivered; borrowed for the call.
  */
 struct memnet_watcher {
 	void (*moved)(void *arg, struct fabric_conn *to, enum fabric_ev_type kind,
@@ -69,7 +69,8 @@ struct memnet_watcher {
 	void *arg;
 };
 
-/** struct memnet_usage - what is held at this moment: all zero after an orderly end of everything. */
+/** struct memnet_usage - numbers of objects that exist now. All are zero after an orderly end of
+ * everything. */
 struct memnet_usage {
 	uint64_t conns;	    /* not yet destroyed */
 	uint64_t posted;    /* operations whose completion was not polled yet */
@@ -84,11 +85,11 @@ struct memnet *memnet_new(const struct memnet_config *cfg);
 /** memnet_free - takes @net; instances and listeners must be freed before. */
 void memnet_free(struct memnet *net);
 
-/** memnet_fabric - an instance on @net, or NULL; free with fabric_free() before memnet_free(). */
+/** memnet_fabric - an instance on @net. Returns owned, or NULL; to be freed before @net. */
 struct fabric *memnet_fabric(struct memnet *net);
 
-/** memnet_listen - any fabric_addr value serves as a name; attach as usual. Returns owned, or
- * NULL (no memory, or the address is taken). */
+/** memnet_listen - a listener at @addr, which may have any value. Returns owned (attach it with
+ * fabric_attach()), or NULL: no memory, or another listener has @addr. */
 struct fabric_listener *memnet_listen(struct memnet *net, const struct fabric_addr *addr);
 void memnet_listener_free(struct fabric_listener *l);
 
@@ -100,29 +101,28 @@ nsec_t memnet_now(const struct memnet *net);
  * unchanged for NSEC_NEVER. */
 int memnet_step(struct memnet *net, nsec_t until);
 
-/** memnet_ops - operations delivered so far: bounds for fault_at. */
+/** memnet_ops - number of operations delivered so far, from which a test chooses .fault_at. */
 uint64_t memnet_ops(const struct memnet *net);
 
-/** memnet_watch - @w is called from now on; borrowed. NULL: none. */
+/** memnet_watch - @w, borrowed, is the watcher from now on; NULL: none. */
 void memnet_watch(struct memnet *net, const struct memnet_watcher *w);
 
-/** memnet_set_far - operations on connections to a listener at @addr that are made from now on take
- * @delay ns more, in each direction. Only one address can be far. */
+/** memnet_set_far - connections to a listener at @addr, if they are made from now on, take @delay
+ * more for each operation, in each direction. Only one address can have a delay. */
 void memnet_set_far(struct memnet *net, const struct fabric_addr *addr, nsec_t delay);
 
 /** memnet_usage - fills @u. */
 void memnet_usage(const struct memnet *net, struct memnet_usage *u);
 
-/** memnet_cut - lose @base now: both ends get DISCONNECTED. For tests that choose the moment
- * themselves. */
+/** memnet_cut - end the connection of @base now: both ends get DISCONNECTED. */
 void memnet_cut(struct fabric_conn *base);
 
-/** memnet_vanish - as if the cable of @base were pulled: nothing is delivered from now on, and
- * neither end gets an event. fabric_disconnect() still ends an end's own side, in bounded time. */
+/** memnet_vanish - the connection of @base delivers nothing from now on, and neither end gets an
+ * event for that. fabric_disconnect() still ends the side of its caller, in a limited time. */
 void memnet_vanish(struct fabric_conn *base);
 
-/** struct memnet_pace - how slow an end is: time for each operation, and for each octet of it;
- * operations are processed one after the other. */
+/** struct memnet_pace - time that an end takes for each operation, and for each of its octets. It
+ * processes one operation after the other. */
 struct memnet_pace {
 	nsec_t take, take_octet;     /* for Sends and Writes that arrive at the end */
 	nsec_t answer, answer_octet; /* for Reads that the end answers */
@@ -133,26 +133,28 @@ struct memnet_pace {
 void memnet_pace(struct fabric_conn *base, const struct memnet_pace *pace);
 
 /**
- * memnet_limit_messages - from now on @n messages of the end @base find a Receive, and later ones wait, with all
- * that @base sends behind them, as if the other end held its share of shared Receives (.recv_limited). UINT32_MAX: no limit
+ * memnet_limit_messages - only the next @n messages of the end @base find a Receive
+ * @n: UINT32_MAX: all messages do
+ * @turn_unused: value that .read_turn_unused of the other end has while a message waits
  *
- * @turn_unused: while a message waits, the other end reports that it left its read turn unused (.read_turn_unused)
+ * Later messages wait, with everything that @base sends behind them, as if the user of the other
+ * end held too many shared Receives (.recv_limited).
  */
 void memnet_limit_messages(struct fabric_conn *base, uint32_t n, bool turn_unused);
 
-/** memnet_deny_reads - the other end of @base learns that @base serves no Reads (.no_reads), as if @base had said
- * so at set-up. To be called before the other end posts a Read. */
+/** memnet_deny_reads - set .no_reads of the other end of @base, as if @base had said at set-up that
+ * it serves no Reads. Call it before the other end posts a Read. */
 void memnet_deny_reads(struct fabric_conn *base);
 
-/** memnet_starve - from now on @base reports, or does not, that shared Receives are starved (.recv_starving). */
+/** memnet_starve - set .recv_starving of @base to @starves. */
 void memnet_starve(struct fabric *base, bool starves);
 
 /** memnet_short - exposures and Reads of @base fail with ERR_AGAIN from @from to @until, as on a
  * device that is short of windows and registrations. */
 void memnet_short(struct fabric *base, nsec_t from, nsec_t until);
 
-/** memnet_flush_shared - all shared Receives of @base that no message has taken come back without
- * one, as when a device goes. They can be posted anew. */
+/** memnet_flush_shared - all shared Receives of @base that no message has taken are returned
+ * without a message, as when a device is removed. They can be posted again. */
 void memnet_flush_shared(struct fabric *base);
 
 #endif

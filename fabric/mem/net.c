@@ -11,8 +11,8 @@
 #include "fabric/mem/op.h"
 
 /*
- * Operation. memnet_step() takes what is due first (due.c), sets the clock to it and lets it
- * happen; what it causes is scheduled anew. Or a fault happens in its place.
+ * Operation. memnet_step() takes the first struct mem_due of the list (due.c), sets the clock to
+ * its time and executes it, or a fault in its place. Consequences are put into the list.
  */
 
 void memnet_set_far(struct memnet *net, const struct fabric_addr *addr, nsec_t delay)
@@ -21,7 +21,7 @@ void memnet_set_far(struct memnet *net, const struct fabric_addr *addr, nsec_t d
 	net->far_delay = delay;
 }
 
-/* Everything of @c that uses the wire comes later by @delay. */
+/* Delays everything of @c that uses the wire by @delay. */
 static void delay_conn(struct memnet *net, struct mem_conn *c, nsec_t delay)
 {
 	struct list moved;

@@ -8,9 +8,9 @@
 #include "fabric/mem/internal.h"
 
 /*
- * Operation. A posted operation is on two lists of its connection: .posted until the next
- * flush, and .flight of its kind until its completion is queued. What it means is said
- * elsewhere: post.c, deliver.c, expose.c, shared.c.
+ * Operation. A posted operation is in two lists of its connection: .posted until the next flush,
+ * and .flight of its kind until its completion is queued. post.c, deliver.c, expose.c and shared.c
+ * have the effects of the operations.
  */
 
 void mem_op_init(struct mem_conn *c, struct mem_op *op)

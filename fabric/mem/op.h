@@ -13,8 +13,8 @@ void mem_op_post(struct mem_conn *c, struct mem_op *op, enum mem_kind kind, void
 /** mem_op_sum - checksum over the octets of a Send or Write. */
 uint64_t mem_op_sum(const struct mem_op *op);
 
-/** mem_op_guard - with @on, any access to the memory that @op fills is an error; without, the memory
- * is the user's again. */
+/** mem_op_guard - @on: any access to the memory that @op fills is an error from now on (under
+ * AddressSanitizer). Not @on: access is permitted again. */
 void mem_op_guard(const struct mem_op *op, bool on);
 
 /** mem_op_arm - poison the memory that @op fills, and guard it. */

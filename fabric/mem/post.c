@@ -10,10 +10,10 @@
 #include "fabric/mem/shared.h"
 
 /*
- * Operation. A post takes a free slot, notes what was asked and puts it on the lists
- * of its connection (op.c). The flush gives Sends, Writes and Reads a time of arrival;
- * a Receive can be used from then on. The slot is free again when the completion was
- * polled, so a user that never polls gets ERR_AGAIN.
+ * Operation. A post takes a free slot, records its parameters there and puts the slot into the
+ * lists of its connection (op.c). The flush gives Sends, Writes and Reads a time of arrival; a
+ * Receive can be used from the flush on. The slot is free again when the completion was polled, so
+ * a user that never polls gets ERR_AGAIN.
  */
 
 static int post_recv(struct mem_conn *c, const struct fabric_piece *pieces, unsigned n,

@@ -5,7 +5,8 @@
 #include "fabric/mem/range.h"
 #include "fabric/mem/internal.h"
 
-/* Registered memory: only this may be posted and exposed, and must stay registered meanwhile. */
+/* Registered memory. Only such memory may be posted and exposed, and it must stay registered until
+ * the operation or exposure has ended. */
 
 bool mem_range_owns(const struct mem_fabric *f, const void *p, size_t len)
 {

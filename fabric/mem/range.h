@@ -4,7 +4,8 @@
 
 #include "fabric/mem/internal.h"
 
-/** mem_range_register, mem_range_unregister - register_memory and unregister_memory of struct fabric_ops. */
+/** mem_range_register, mem_range_unregister - register_memory and unregister_memory of struct
+ * fabric_ops. */
 int mem_range_register(struct fabric *base, void *p, size_t len);
 void mem_range_unregister(struct fabric *base, void *p);
 

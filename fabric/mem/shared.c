@@ -15,17 +15,19 @@
  *   .free --post--> .posted --flush--> .queue --message--> event --poll--> .free
  *                                        ^------ its connection destroyed ---'
  *
- * These operations wait in the .backlog of the end they are for, as on a device that tells its sender
- * to try again:
+ * These operations wait in the .backlog of the end at which they arrived, as on a device that tells
+ * its sender to try again:
  * - a Send that finds .queue empty;
- * - a Send to an end that holds too many Receives (fabric_may_hold()), unless the instance shares blindly;
- * - a Send of an end whose messages a test limits (memnet_limit_messages()), even if Receives are not shared;
+ * - a Send to an end that holds too many Receives (fabric_may_hold()), unless the instance shares
+ *   blindly;
+ * - a Send of an end whose messages a test limits (memnet_limit_messages()), even if Receives are
+ *   not shared;
  * - a Write to a stream that has no room;
  * - every operation that arrives behind one of these.
  *
- * The connection is in .waiting. Each connection that can continue has a .resume due: when one comes,
- * the connection that waited longest has one operation delivered and goes to the end of the list. The
- * disconnect of the sender waits, too, for a limited time.
+ * The connection is in .waiting. Each connection that can continue has a .resume due: when one
+ * comes, the connection that waited longest has one operation delivered and goes to the end of the
+ * list. The disconnect of the sender waits, too, for a limited time.
  */
 
 enum { DEFAULT_LEAST = 8, DEFAULT_MOST = 1024 };
@@ -85,7 +87,7 @@ uint32_t mem_receives_wanted(const struct fabric *base)
 	return fabric_depth_missing(&s->depth, s->held);
 }
 
-/* Ready for a message: the memory must not be touched. */
+/* Poisons and guards the memory of the Receive @op, which a message may take from now on. */
 static void mem_shared_arm(struct mem_op *op)
 {
 	op->due.conn = NULL;
@@ -128,7 +130,7 @@ static bool may_keep(const struct mem_conn *c)
 	       (c->base.reads_blocked && left > f->receives_most / FABRIC_RECV_RESERVE_DIV);
 }
 
-/* Whether @c holds its share of the Receives: another message waits. */
+/* Whether the user of @c holds too many Receives, so that another message has to wait. */
 static bool has_its_share(const struct mem_conn *c)
 {
 	return c->may_receive == 0 || (mem_shared_serves(c) && !may_keep(c));
@@ -166,7 +168,7 @@ static void note_whether_it_waits(struct mem_conn *c)
 	mem_event_push(c, &c->recv_limited);
 }
 
-/* The next flush looks at it. */
+/* The next flush checks whether messages of @conn can continue. */
 void mem_gave_back(struct fabric_conn *conn)
 {
 	(void)conn;
