@@ -25,8 +25,8 @@ uint32_t fpdu_max(uint32_t emss)
 /*
  * Entry i is x^(8 * 2^i - 33) modulo the polynomial of the CRC. It shifts a CRC by 2^i zero octets:
  * multiply the CRC by the entry without carries, and compute the CRC of the eight octets of the
- * product. The exponent lacks 33, because the CRC of eight octets multiplies by x^32, and the
- * product of two reflected polynomials has one factor x too few.
+ * product. The 33 is subtracted because the CRC of eight octets multiplies by x^32, and
+ * the product of two reflected polynomials has one factor x too many.
  */
 static const uint32_t powers[32] = {
 	0xbf818109, 0x780d5a4d, 0x05ec76f1, 0x00000001, 0x493c7d27, 0xba4fc28e, 0x9e4addf8,

@@ -43,10 +43,10 @@ uint32_t fpdu_max(uint32_t emss);
 uint32_t fpdu_crc(uint32_t crc, const void *data, size_t len);
 
 /**
- * fpdu_crc_shift - @crc continued over @len zero octets, in time that does not grow with @len
+ * fpdu_crc_shift - @crc continued over @len zero octets, without computing over them
  *
- * The CRC of two parts together is the CRC of the first, shifted by the length of the second, XOR
- * the CRC of the second begun with 0.
+ * The CRC of two parts follows from their CRCs. Shift that of the first by the length of the
+ * second, and XOR the result with that of the second, begun with 0.
  */
 uint32_t fpdu_crc_shift(uint32_t crc, uint32_t len);
 

@@ -15,8 +15,8 @@
  * - While no large tagged message is expected, all input is read into the stage.
  * - While one is expected, only the header of the next FPDU is read ahead (16 octets for a tagged
  *   FPDU). Then every read ends where the next payload begins, and no octet of payload is copied.
- * - A large tagged message is expected while a Read of that size is outstanding, or a write exposure
- *   of that size is open.
+ * - A large tagged message is expected while a Read of that size is outstanding, or a write
+ *   exposure of that size is open.
  * - Exposures that are offered and seldom used (Reply chunks) would make each small message cost a
  *   system call. So after QP_SMALL_RUN small messages exposures do not count, until a large Write
  *   comes again. The part of that Write that is in the stage by then is copied.
