@@ -66,12 +66,12 @@
  *
  * State:  connection C holds Receives: its user was given their messages and has not called
  *         fabric_gave_back(). Few Receives are left, and C's next message needs one.
- * Danger: one connection, or many whose server hangs, use up all Receives; the replies that would
- *         free them find none.
+ * Danger: one connection, or many whose server hangs, use up all Receives. The replies after
+ *         which they would be given back find no Receive.
  * Rule:   - C takes no further Receive while it holds more than fabric_may_hold() allows. C's input
  *           waits until more are left, or C holds fewer. Other connections go on.
- *         - Read responses may be behind the message that waits, and the user may need them before
- *           it can give Receives back. A RECV_LIMITED event lets it give back the others.
+ *         - A RECV_LIMITED event reports the wait, and the user gives back what it can. It may need
+ *           Read responses before, which may be behind the message that waits.
  *         - A user that holds back Reads (.reads_blocked) gets another RECV_LIMITED event when the
  *           wait ends; a Receive may still be missing then.
  *         - When few are left (FABRIC_RECV_LOW_DIV), connections with Reads get read turns.
@@ -158,7 +158,7 @@ struct fabric_event {
 	void *cookie;	      /* the posted operation's */
 	int status;	      /* 0 or enum err */
 	uint32_t len;	      /* RECV: octets received; PLACED: octets placed */
-	uint32_t invalidated; /* RECV: the handle of ours that the message invalidated, or 0 */
+	uint32_t invalidated; /* RECV: the user's handle that the message invalidated, or 0 */
 	uint32_t handle;      /* WITHDRAWN: the handle that is fenced now; PLACED: the stream's */
 	uint32_t written;     /* WITHDRAWN: octets, as @written of fabric_withdraw() */
 	uint32_t offset;      /* PLACED: where the octets belong in the stream */

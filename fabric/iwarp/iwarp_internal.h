@@ -15,14 +15,14 @@
 
 enum iwarp_state {
 	IWARP_CONNECTING, /* TCP */
-	IWARP_REQUESTING, /* initiator: MPA Request goes out, Reply is awaited */
+	IWARP_REQUESTING, /* initiator: MPA Request is sent, Reply is awaited */
 	IWARP_AWAITING,	  /* acceptor: MPA Request is awaited */
 	IWARP_OFFERED,	  /* acceptor: REQUEST is queued or was polled */
-	IWARP_REPLYING,	  /* acceptor: MPA Reply goes out */
+	IWARP_REPLYING,	  /* acceptor: MPA Reply is sent */
 	/* acceptor: the peer's FIN is awaited; the user no longer knows the connection */
 	IWARP_REJECTED,
 	IWARP_OPEN,
-	IWARP_CLOSING, /* the last octets go out; input is discarded */
+	IWARP_CLOSING, /* the last octets are sent; input is discarded */
 	IWARP_LINGER,  /* this end's FIN was sent, the peer's is awaited */
 	IWARP_CLOSED,  /* no socket any more */
 };

@@ -35,8 +35,8 @@
 enum qp_state {
 	QP_INIT, /* the stream is not open yet; Receives may be posted */
 	QP_OPEN,
-	QP_DRAINING,	/* orderly end: Sends and Writes still go out */
-	QP_TERMINATING, /* a Terminate goes out; input is ignored */
+	QP_DRAINING,	/* orderly end: Sends and Writes are still sent */
+	QP_TERMINATING, /* a Terminate is sent; input is ignored */
 	QP_DEAD,	/* no more octets either way; only events */
 };
 
@@ -98,7 +98,7 @@ struct qp_op {
 	uint32_t at_off; /* offset in sge[at_sge] of the next octet to send */
 	uint32_t len, done;
 	uint32_t stag; /* remote STag, or the STag to invalidate */
-	/* Read: our STag for the responses; unknown to the peer until the request */
+	/* Read: this end's STag for the response; the peer learns it from the Read Request */
 	uint32_t sink_stag;
 	uint64_t offset;
 	uint8_t *to; /* Read: where the octets go */

@@ -23,8 +23,8 @@
  * 	HEAD --header in the stage, checked--> PLACE --payload all there--> TAIL --CRC--> HEAD
  *
  * A Send that finds no shared Receive stays in the stage. A Write to a stream without room stays
- * there, too. When there may be a Receive, or room, qp_rx_resume() tries again. Until then nothing is
- * read.
+ * there, too. When there may be a Receive, or room, qp_rx_resume() tries again. Until then nothing
+ * is read.
  *
  * All fields of a header are checked before the first octet is placed. The CRC of a placed segment
  * is checked afterwards, as with any adapter that places directly. If the CRC is wrong, the stream

@@ -90,7 +90,7 @@ static uint32_t room_in_run(const struct qp *qp)
 	return left < room ? left : room;
 }
 
-/* Octets of memory behind the current segment that its message may go on into. */
+/* Octets of memory behind the current segment to which the rest of its message may go. */
 static uint32_t room_behind(const struct qp *qp)
 {
 	const struct qp_rx *rx = &qp->rx;

@@ -15,7 +15,7 @@
  * FPDUs are gathered into a batch: an iovec that points into the memory of the operations and, for
  * headers and trailers, into ctl, where the trailer of one FPDU and the header of the next are one
  * piece. A short Send is copied there as a whole. The CRC is computed while gathering, so the batch
- * stays small enough for the cache. A batch that was taken only in part goes on where it stopped;
+ * stays small enough for the cache. The rest of a batch that was taken only in part is sent later;
  * the next is built when it is gone.
  *
  * A short Send that no other operation has to precede is copied to ctl when it is posted, and no
@@ -501,7 +501,7 @@ static void build_batch(struct qp *qp)
 	if (qp->state == QP_OPEN || qp->state == QP_DRAINING)
 		while (!tx->hold && has_room(tx) && build_next(qp))
 			;
-	/* A breach was found while building: what was built before it goes out first. */
+	/* A breach was found while building: FPDUs built before are sent before the Terminate. */
 	if (qp->state == QP_TERMINATING && !tx->term_built && has_room(tx))
 		build_terminate(qp);
 }

@@ -17,7 +17,7 @@ int receives_post(struct fabric *f, void *buf, void *cookie) WARN_UNUSED;
  * first, until none is posted; call it with each flush. */
 void receives_feed(struct iwarp *iw);
 
-/** receives_back - fills @ev for a Receive that comes back without a message. Return: whether
+/** receives_back - fills @ev for a Receive that is returned without a message. Return: whether
  * there was one. */
 bool receives_back(struct iwarp *iw, struct fabric_event *ev);
 

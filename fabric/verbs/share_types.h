@@ -32,7 +32,7 @@ struct vshare {
 	struct list link;
 	struct verbs *v;
 	struct verbs_dev *dev;
-	struct ibv_srq *srq; /* NULL: closed; the Receives that are left come back */
+	struct ibv_srq *srq; /* NULL: closed; its Receives are returned by events */
 	struct vcq cq;	     /* completion queue of all its Receives, as deep as .srq */
 	struct vslot *slots;
 	uint32_t size;
