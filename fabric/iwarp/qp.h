@@ -368,8 +368,8 @@ static inline bool qp_sink_is_blocked(const struct qp *qp)
  * window. */
 void qp_rx_resume(struct qp *qp);
 
-/** qp_rx_end - the peer has ended the stream: moves @qp to QP_DEAD. If that was inside a message,
- * .why is set. */
+/** qp_rx_end - the peer has ended the stream: moves @qp to QP_DEAD, unless it is QP_TERMINATING. If
+ * that was inside a message, .why is set. */
 void qp_rx_end(struct qp *qp);
 
 /** qp_tx_want - set *@iov to the octets to send next. Return: pieces at *@iov; 0: nothing is to be
