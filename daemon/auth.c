@@ -230,7 +230,7 @@ static void log_problem(enum log_level level, const char *event, const struct si
 		  p->remedy);
 }
 
-/* A kept route has the lines of an earlier file, so the line is left out. */
+/* A kept route has line numbers of an earlier file, so no line number is printed. */
 static void print_kept(const struct side *side, const struct auth_problem *p, FILE *problems)
 {
 	fprintf(problems, "route \"%s\", %s: %s \"%s\": %s%s%s\n", side->route, side->name, p->key,

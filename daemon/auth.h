@@ -7,9 +7,10 @@
 #include "proxy/leg/leg_auth.h"
 
 /**
- * auth - credentials for host authentication (draft-07 5.2.6, docs/hostauth-profile.md): reads the
- * files that "hostauth" names, for every listener and every upstream, reads them again on request,
- * and warns before they expire
+ * auth - credentials for host authentication (draft-07 5.2.6, docs/hostauth-profile.md)
+ *
+ * Reads the files that "hostauth" names, for every listener and every upstream. Reads these files
+ * again on request. Warns before credentials expire.
  *
  * Only the main thread calls these functions. Legs use their struct leg_auth from any thread.
  */
@@ -32,7 +33,7 @@ int auth_new(const struct config *cfg, const char *file, FILE *errors,
 
 /**
  * auth_add - make the credentials of a route that a reload adds
- * @slot:       a free slot; at start each route has the slot of its index
+ * @slot:       a free slot; at start, the index of the route in the file
  * @route:      borrowed until auth_drop(), which the caller must call after a failure, too
  * @is_anothers: the listener belongs to another route
  *
@@ -42,7 +43,7 @@ int auth_add(struct auth *auth, unsigned slot, const struct config_route *route,
 	     FILE *errors) WARN_UNUSED;
 
 /** auth_retire - the route in @slot is replaced: its files are no longer read, and nothing warns of
- * their expiry. Legs that use it keep it. */
+ * their expiry. Legs that use the credentials keep them. */
 void auth_retire(struct auth *auth, unsigned slot);
 
 /** auth_drop - make @slot free; no leg uses it any more. */
@@ -65,17 +66,18 @@ const struct leg_auth *auth_leg(const struct auth *auth, unsigned route, enum au
 				bool required);
 
 /** auth_reload - read all files again, for connections made from now on. Credentials that are
- * unusable at @now do not replace the old ones: @problems gets a line for each. Logs a line for each
- * side of a route with credentials. */
+ * unusable at @now do not replace the old ones: @problems gets a line for each of these. Logs a
+ * line for each side of a route with credentials. */
 void auth_reload(struct auth *auth, int64_t now, FILE *problems);
 
-/** auth_times - when the credentials of one side of a route expire. Return: whether it has any. */
+/** auth_times - get the times at which the credentials of one side of a route expire. Return:
+ * whether the side has credentials. */
 bool auth_times(const struct auth *auth, unsigned route, enum auth_side which,
 		struct hostauth_times *times);
 
 /**
  * auth_tick - once a day, and at the first call, warn of credentials that have expired or will soon
- * @now:  of the loop's clock
+ * @now:  time of the loop's clock, ns
  * @wall: seconds since 1970
  *
  * Return: when to call again; NSEC_NEVER without host authentication.

@@ -12,8 +12,8 @@ enum { AUTH_WHY_BYTES = 320 };
 /** struct auth_problem - why the files cannot be used, and what to do. */
 struct auth_problem {
 	const char *key;  /* key of the configuration: "certificate", "names"... */
-	const char *path; /* of the file; NULL: the problem is not in a file */
-	uint32_t line;	  /* line of the configuration */
+	const char *path; /* path of the file; NULL: the problem is not in a file */
+	uint32_t line;	  /* line of the configuration file */
 	int err;	  /* ERR_CONFIG or ERR_NOMEM */
 	char why[AUTH_WHY_BYTES];
 	const char *remedy;

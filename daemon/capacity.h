@@ -7,7 +7,8 @@
 #include "config/config.h"
 
 /**
- * capacity - workers, sessions and memory of a session, for a configuration on this machine
+ * capacity - how many workers and sessions a configuration gets on this machine, and how much
+ * memory a session takes
  *
  * Computed from processors and memory_limit. Descriptors (daemon/descriptors.h) may allow fewer
  * sessions.
@@ -28,7 +29,7 @@ void capacity_print(const struct config *cfg, const char *begin, const char *fil
 		    FILE *warnings);
 
 /** capacity_log - log event=limit for each route for which memory allows only few sessions; each of
- * @workers has @worker_bytes. */
+ * the @workers has @worker_bytes octets. */
 void capacity_log(const struct config *cfg, uint32_t workers, uint64_t worker_bytes);
 
 #endif

@@ -150,8 +150,8 @@ static unsigned find_fabric(const struct gateway *gw, const struct config_end *e
 	return best;
 }
 
-/* Whether the devices that @host leads through were opened for @was. For a name all devices were
- * opened. */
+/* Whether the devices through which @host is reached were opened for @was. For a name all devices
+ * were opened. */
 static bool is_host_of(const char *host, const struct config_end *was)
 {
 	for (uint32_t i = 0; i < config_hosts(was); i++)
@@ -521,7 +521,7 @@ int change_prepare(struct gateway *gw, struct auth *auth, struct config *cfg,
 	return 0;
 }
 
-/* Entries that borrow the socket of @sock become its owner. */
+/* Of the entries that borrow the socket of @sock, one becomes its owner. */
 static void hand_on(struct gateway *gw, unsigned sock)
 {
 	for (unsigned i = 0; i < gw->nslots; i++)

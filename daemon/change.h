@@ -8,8 +8,8 @@
  * change - replace the current routes by those of another file, all of them or none
  *
  *   prepare --> each worker: ADD ----------> each worker: TURN_OVER --> done
- *                    | one of them cannot
- *                    +--> those before it: TAKE_BACK --> undo
+ *                    | one worker cannot
+ *                    +--> the workers before it: TAKE_BACK --> undo
  *
  * - Prepare does everything that can fail in the main thread: it binds addresses and makes
  *   credentials.
@@ -26,7 +26,7 @@ enum change_step { CHANGE_ADD, CHANGE_TAKE_BACK, CHANGE_TURN_OVER };
 
 struct change_new {
 	unsigned slot;
-	bool leads; /* this route listens, of all routes on its listener */
+	bool leads; /* of the routes that share the listener, this one listens */
 	bool opens; /* the listening socket is new */
 };
 
@@ -42,7 +42,7 @@ struct change {
 	enum change_step step; /* step that the worker performs */
 	int err;	       /* the worker's result of ADD */
 	unsigned added;	       /* private to the worker */
-	unsigned sides;	       /* sides of routes with host authentication */
+	unsigned sides;	       /* number of sides of new routes that have host authentication */
 	unsigned nnew, nold;
 	struct change_new *new;
 	struct change_old *old;

@@ -28,7 +28,7 @@ struct descriptors_need {
 	uint32_t workers, listeners;
 	uint32_t hosts;	    /* servers; each worker probes each of them */
 	uint32_t legs;	    /* descriptors of a session, 0 to 2 */
-	uint32_t instances; /* instances of fabric iwarp in each worker */
+	uint32_t instances; /* number of instances of fabric iwarp in each worker */
 };
 
 /** descriptors_bound - lower *@sessions and *@setups to what @limit allows. Return: whether it

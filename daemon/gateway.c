@@ -530,7 +530,8 @@ static int make_tables(struct gateway *gw)
 		       : ERR_NOMEM;
 }
 
-/* At start, a route's slot, listening socket and memory part have the index of the route in the file. */
+/* At start, the slot, the listening socket and the memory part of a route have the route's index in
+ * the file. */
 static int map_all(struct gateway *gw, const char *file)
 {
 	int first = 0;

@@ -21,14 +21,15 @@
 
 enum gateway_state {
 	GATEWAY_FREE,
-	GATEWAY_NEW, /* of a reload that is under way */
+	GATEWAY_NEW, /* a reload that is under way has put the route there */
 	GATEWAY_CURRENT,
 	GATEWAY_RETIRED, /* replaced or removed, but sessions still use it */
 };
 
 enum { GATEWAY_NONE = UINT32_MAX };
 
-/** struct gateway_listen - data of the route with the same index that the relay does not need. */
+/** struct gateway_listen - data of the route in the slot with the same index, as far as the relay
+ * does not need them. */
 struct gateway_listen {
 	enum gateway_state state;
 	struct config_route *from; /* owned */
@@ -37,11 +38,14 @@ struct gateway_listen {
 	unsigned sock;	 /* its listening socket: index into gateway.socks */
 	/* the slot of the route that listens: this route, or the one whose listener it shares */
 	unsigned leader;
-	unsigned part; /* its own range of memory: proxy_route_add() */
-	/* the slot to whose counters its own are added: all slots of a name have one */
+	/* number of the range of memory that the route has for itself: proxy_route_add() */
+	unsigned part;
+	/* slot under which the counters of this slot are reported; the same for all slots of one
+	 * route name */
 	unsigned reported_as;
-	struct servers *servers; /* held; shared by all slots with the same route name */
-	atomic_uint users;	 /* number of workers that use the slot */
+	/* a reference is held; shared by all slots with the same route name */
+	struct servers *servers;
+	atomic_uint users; /* number of workers that use the slot */
 	atomic_bool locks_logged;
 	struct fabric_net unneeded[CONFIG_NETS_MAX];  /* hostauth.unneeded_from */
 	struct fabric_net clients[CONFIG_NETS_MAX];   /* listen.clients of its listener */
@@ -62,7 +66,8 @@ struct gateway {
 	unsigned nworkers;
 	size_t worker_bytes; /* part of memory_limit for each worker, octets */
 	struct jobs *jobs;   /* threads for handshakes; NULL: no route has host authentication */
-	struct servers_changes *changes; /* wakes the main thread for all struct servers; owned */
+	/* wakes the main thread when servers of any route change; owned */
+	struct servers_changes *changes;
 	struct session_limits *session_limits; /* limits on sessions of the whole process */
 	/* Limits from the configuration, lowered to what memory and descriptors allow. */
 	uint32_t max_sessions, max_setups;
@@ -129,8 +134,9 @@ void gateway_fini(struct gateway *gw);
 
 /* Functions for daemon/change.c, which adds routes later. */
 
-/** gateway_map - set up route @from in @slot, which is free; @leader is the listener's slot. The
- * caller sets .sock and the address. Return: 0, ERR_NOMEM, ERR_CONFIG or ERR_IO (logged, with @file). */
+/** gateway_map - set up route @from in @slot, which is free. @leader: slot of the route that
+ * listens. The caller sets .sock and the address. Return: 0, ERR_NOMEM, ERR_CONFIG or ERR_IO
+ * (logged, with @file). */
 int gateway_map(struct gateway *gw, unsigned slot, const struct config_route *from, unsigned leader,
 		const char *file) WARN_UNUSED;
 
@@ -145,8 +151,8 @@ void gateway_unbind(struct gateway *gw, unsigned fabric, struct fabric_listener 
 /** gateway_fabric - the fabric instance configuration that @end needs. */
 struct provider_config gateway_fabric(const struct gateway *gw, const struct config_end *end);
 
-/** gateway_configure_servers - give the settings of the route in @slot to its struct servers, which may
- * be shared with older slots. Return: 0, or an error: the servers are unchanged. */
+/** gateway_configure_servers - give the settings of the route in @slot to its struct servers, which
+ * may be shared with older slots. Return: 0, or an error: the servers are unchanged. */
 int gateway_configure_servers(struct gateway *gw, unsigned slot) WARN_UNUSED;
 
 /** gateway_upstream_text - the configured servers of the route in @slot, as text in @text of
@@ -154,7 +160,7 @@ int gateway_configure_servers(struct gateway *gw, unsigned slot) WARN_UNUSED;
 enum { GATEWAY_UPSTREAM_TEXT = 512 };
 const char *gateway_upstream_text(const struct gateway *gw, unsigned slot, char *text);
 
-/** gateway_prove - set the credentials of the route in @slot. Return: whether it has any. */
+/** gateway_prove - set the credentials of the route in @slot. Return: whether the route has any. */
 bool gateway_prove(struct gateway *gw, unsigned slot, const struct auth *auth);
 
 /** gateway_log_route - log a line about the route in slot @i. */

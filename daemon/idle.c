@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "daemon/loop.h"
 
-enum { ACCEPTS = 16 /* in a row */ };
+enum { ACCEPTS = 16 /* most connections that one call accepts */ };
 #define AGAIN_TIME NSEC_PER_SEC /* pause while descriptors are short */
 
 struct idle_socket {

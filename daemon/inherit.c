@@ -60,7 +60,8 @@ int inherit_environment(struct inherit *in)
 	if (pid != (long)getpid() || n > MOST)
 		n = 0;
 	for (int fd = FIRST; fd < FIRST + n && !err; fd++) {
-		if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) /* else the descriptor does not exist */
+		/* fails only if the descriptor does not exist */
+		if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0)
 			err = inherit_add(in, &fd, 1, true);
 	}
 	unsetenv("LISTEN_FDS");
@@ -80,7 +81,7 @@ static bool is_listening(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens;
 }
 
-/* The interface counts only for link-local addresses. */
+/* The interface is compared only for link-local addresses. */
 static bool is_at(const struct sockaddr_storage *is, const struct sockaddr_storage *want)
 {
 	if (is->ss_family != want->ss_family)

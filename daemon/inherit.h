@@ -30,8 +30,8 @@ struct inherit {
  * Return: 0 or ERR_NOMEM. */
 int inherit_environment(struct inherit *in) WARN_UNUSED;
 
-/** inherit_add - takes @n descriptors of @fds, also on failure. Return: 0, or ERR_NOMEM: the descriptors
- * are closed. */
+/** inherit_add - takes @n descriptors of @fds, also on failure. Return: 0; or ERR_NOMEM, and the
+ * descriptors are closed. */
 int inherit_add(struct inherit *in, const int *fds, unsigned n, bool is_lent) WARN_UNUSED;
 
 /** inherit_take - take the socket that listens on @addr. Return: the caller's descriptor,

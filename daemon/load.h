@@ -4,15 +4,16 @@
 
 #include "config/config.h"
 
-/** load_config - config_load(), and a check that needs this machine: an upstream must not be an
- * address of this machine where a listener on all addresses has the port. Nothing is sent. */
+/** load_config - config_load(), and config_check_loops() with the addresses of this machine: no
+ * route may lead to its own listener, and no routes to each other in a ring. Nothing is sent.
+ * Return: as config_load(). */
 int load_config(const char *path, struct config **out, FILE *errors) WARN_UNUSED;
 
-/** load_show - write to @text, of @size octets, @path as the log and JSON can have it: '?' for quotes,
- * backslashes and what is not printable ASCII. Return: @text. */
+/** load_show - write @path to @text, which has @size octets, as the log and JSON can have it.
+ * Quotes, backslashes and all that is not printable ASCII become '?'. Return: @text. */
 const char *load_show(const char *path, char *text, size_t size);
 
-/** load_clean - replace by '?' what is not printable ASCII in the lines of @problems. */
+/** load_clean - replace by '?' each octet in the lines of @problems that is not printable ASCII. */
 void load_clean(char *problems);
 
 /** load_warn - write to @warnings problems that a start would fail on now: the folder of the

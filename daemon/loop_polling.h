@@ -17,7 +17,8 @@
  * - Waits are counted in blocks of POLLING_BLOCK. All waits of a block are polled, or none.
  * - The next block is polled if polled waits were shorter than blocked ones by a sixth. Each mean
  *   is that of the last block of its kind.
- * - Of POLLING_TRIAL blocks, one is done the other way, to find out again.
+ * - One of POLLING_TRIAL blocks is a trial: it is polled if the block before it was not, and not
+ *   polled if the block before it was.
  * - A poll takes up to twice the mean of blocked waits, between a fifth of .most and .most.
  * - A poll without an event is a miss. A miss adds the time of the poll to its wait. A block ends
  *   early after POLLING_MISSES misses.

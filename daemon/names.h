@@ -34,7 +34,7 @@ enum names_result {
 /** struct names_answer - addresses without ports. */
 struct names_answer {
 	enum names_result result;
-	nsec_t ttl; /* FOUND */
+	nsec_t ttl; /* FOUND: how long the addresses are valid */
 	unsigned n;
 	struct fabric_addr addrs[NAMES_ADDRS];
 	const char *why; /* NONE, FAILED: reason; static storage */

@@ -3,15 +3,16 @@
  * Operation
  *
  *   read, check --> change_prepare() --> steps of daemon/change.h, worker by worker --> what is not
- *        |                |                                 |                     in the file drains
+ *        |                |                                 |                    in the file drains
  *        +----------------+--------- refused <--------------+                            |
  *                                                                                       done
  *
  * - The files of host authentication of all routes are read first, as at a start. The reload is
- *   refused if a start would be. Expired credentials do not prevent a start, so they do not refuse a
- *   reload either: one route's expired file must not keep renewed files of other routes from use.
- * - Credentials of kept routes are replaced last. A side whose new credentials are expired keeps the
- *   old ones, and the answer says so.
+ *   refused if a start with these files would fail. Expired credentials do not make a start fail,
+ *   so they do not refuse a reload either: an expired file of one route must not keep renewed files
+ *   of other routes from use.
+ * - Credentials of kept routes are replaced last. A side whose new credentials are expired keeps
+ *   the old ones, and the answer says so.
  */
 #include "daemon/reload.h"
 

@@ -17,13 +17,14 @@ struct reload;
 /** struct reload_result - valid only during the call that reports it. */
 struct reload_result {
 	bool is_refused;
-	/* lines, each with its newline; if the file was not refused: files that were not taken */
+	/* why the file was refused; or, if it was not, which files of credentials were not taken.
+	 * Lines, each with its newline */
 	const char *problems;
 	unsigned added, changed, removed, kept; /* numbers of routes */
 	const char *restart; /* keys that take effect only after a restart; empty: none */
 };
 
-/** struct reload_waiter - one that waits for the result; embedded in its owner. */
+/** struct reload_waiter - a caller that waits for the result; embedded in its owner. */
 struct reload_waiter {
 	struct list link; /* private */
 	void (*answered)(struct reload_waiter *w, const struct reload_result *result);
@@ -45,8 +46,8 @@ struct reload_config {
 /** reload_new - Return: owned, or NULL. */
 struct reload *reload_new(const struct reload_config *cfg);
 
-/** reload_ask - request a reload; @w must stay in place until .answered is called; NULL: only log the
- * result. */
+/** reload_ask - request a reload. @w must stay in place until .answered is called. NULL: the result
+ * is only logged. */
 void reload_ask(struct reload *r, struct reload_waiter *w);
 
 /** reload_free - takes @r, which may be NULL; no worker may be answering a query. */

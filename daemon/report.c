@@ -2,9 +2,9 @@
 /*
  * Operation
  *
- * A worker writes its report over several turns: a few sessions a turn, and then its counters. So
- * 10,000 sessions do not delay calls. When the log has no room the worker waits a little and tries
- * again. After REPORT_TIMEOUT without room it leaves the rest out.
+ * A worker writes its report over several turns: a few sessions a turn, and then its counters. So a
+ * report on many sessions does not delay calls. When the log has no room the worker waits a little
+ * and tries again. After REPORT_TIMEOUT without room it leaves the rest out.
  */
 #include "daemon/report.h"
 

@@ -8,9 +8,9 @@
  *     one has addresses, the other does not come within GRACE -> answered
  *     neither has addresses before TIMEOUT has passed ---------> failed
  *
- * Search domains: libevent searches the domains of resolv.conf for each family alone. A host
- * without IPv6 could so get an AAAA of another host, at name.domain. So a name with a dot is first
- * asked for as it stands, and searched only if neither family has an address there.
+ * Search domains: libevent searches the domains of resolv.conf for each family alone. So a host
+ * without IPv6 could get the AAAA of another host, at name.domain. Therefore a name with a dot is
+ * first asked for as it stands, and searched only if neither family has an address there.
  *
  * Name servers: libevent sends, repeats, matches answers by number, question and sender, and parses
  * them. It takes answers over UDP only, so a truncated answer counts as none.

@@ -28,7 +28,8 @@ bool resolver_ask(struct resolver *r, struct name *name);
 /** resolver_tick - end look-ups that took too long. Return: when to call again. */
 nsec_t resolver_tick(struct resolver *r, nsec_t now);
 
-/** resolver_free - takes @r, which may be NULL; no look-up is answered any more. Runs the loop. */
+/** resolver_free - takes @r, which may be NULL; no look-up is answered any more. Runs the loop
+ * until libevent has returned all cancelled queries. */
 void resolver_free(struct resolver *r);
 
 #endif

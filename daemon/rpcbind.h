@@ -5,8 +5,8 @@
 #include "config/config.h"
 
 /**
- * rpcbind - registration of listeners with "rpcbind" at the local rpcbind (draft-07 9, RFC 8166 7):
- * programs of NFS, netid "rdma" or "rdma6", universal address
+ * rpcbind - registers the listeners that have the key "rpcbind" with the local rpcbind (draft-07 9,
+ * RFC 8166 7): the program of NFS, netid "rdma" or "rdma6", universal address
  *
  * Called by the main thread over rpcbind's local socket, with a short timeout. A failure is logged;
  * the gateway serves all the same.

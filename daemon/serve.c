@@ -73,8 +73,8 @@ struct server {
 	struct inherit inherit;
 	struct idle idle; /* while it serves */
 	struct takeover takeover;
-	struct control *control; /* NULL: not configured */
-	struct metrics *metrics; /* likewise */
+	struct control *control; /* NULL: no control socket is configured */
+	struct metrics *metrics; /* NULL: no metrics are configured */
 	struct rpcbind rpcbind;
 	const char *path;
 	char shown[PATH_MAX]; /* .path for the log and JSON */
@@ -187,7 +187,7 @@ static void on_signal(struct loop_signals *signals, int signo)
 	}
 }
 
-/* A successor may use the same addresses. */
+/* Close the operators' sockets, because a successor may use the same addresses. */
 static void unlisten_operators(struct server *s)
 {
 	if (s->control)
@@ -354,8 +354,8 @@ static void yield(void *arg, enum control_yield step)
 	}
 }
 
-/* The service manager is told before the other process ends. Otherwise it would take that end for
- * the end of the service. */
+/* The service manager gets the message before the other process ends. Otherwise it would take that
+ * end for the end of the service. */
 static void take_place(struct server *s)
 {
 	log_info("ready", "routes=%u", s->gw.nroutes);
@@ -430,7 +430,7 @@ static nsec_t serve_operators(struct server *s)
 		at = nsec_min(at, metrics_tick(s->metrics));
 	at = nsec_min(at, service_tick(&s->service));
 	at = nsec_min(at, idle_tick(&s->idle, loop_now()));
-	worker_queries_run(s->worker_queries); /* queries that the calls above made */
+	worker_queries_run(s->worker_queries); /* begins the queries that the calls above made */
 	at = nsec_min(at, worker_queries_due(s->worker_queries));
 	return nsec_min(at, stats_collector_due(s->stats_collector));
 }

@@ -31,7 +31,8 @@ void service_open(struct service *s);
  * borrowed. */
 void service_watch(struct service *s, struct stats_collector *stats_collector);
 
-/** service_ready - the gateway serves. service_reloading - it serves, and a reload has begun. */
+/** service_ready - the gateway serves. service_reloading - the gateway serves, and a reload has
+ * begun. */
 void service_ready(const struct service *s);
 void service_reloading(const struct service *s);
 

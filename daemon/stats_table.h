@@ -6,8 +6,8 @@
 #include "proxy/snapshot.h"
 
 /**
- * stats_table - all counters, in one place. The report for SIGUSR1, the control socket and the metrics
- * use the same tables, and so agree.
+ * stats_table - all counters, in one place. The report for SIGUSR1, the control socket and the
+ * metrics use these tables, so their values agree.
  */
 
 /** struct figure - one counter of struct proxy_counters, or of the figures of servers. */
@@ -41,7 +41,7 @@ static inline uint64_t figure_of(const struct proxy_counters *c, const struct fi
 
 enum { FIGURES_FABRIC = 32 };
 
-/** struct stats_table - of one worker, or summed over all. */
+/** struct stats_table - the figures of one worker, or their sum over all workers. */
 struct stats_table {
 	uint64_t sessions; /* current sessions */
 	struct snapshot_memory memory;
@@ -64,13 +64,14 @@ struct stats_table *stats_table_new(unsigned nroutes);
 /** stats_table_clear - set all figures to zero. */
 void stats_table_clear(struct stats_table *f);
 
-/** stats_table_some - copy a part of @from's figures into @f, which was cleared. @l is the private
- * position, zero at first. The worker is stopped meanwhile, so each call copies little, and
- * stats_table_total() adds up later. Return: whether there is more. */
+/** stats_table_some - copy a part of @from's figures into @f, which was cleared. @l: the position,
+ * private, zero at first. The worker cannot serve RPCs meanwhile, so each call copies little, and
+ * stats_table_total() adds up later. Return: whether there is more to copy. */
 bool stats_table_some(struct stats_table *f, const struct stats_table_source *from,
 		      struct snapshot *l, nsec_t now) WARN_UNUSED;
 
-/** stats_table_total - compute .total. Before the call it holds only the counters of removed routes. */
+/** stats_table_total - compute .total. Before the call .total holds only the counters of removed
+ * routes. */
 void stats_table_total(struct stats_table *f);
 
 /** stats_table_take - copy all figures at once. */
@@ -83,12 +84,12 @@ void stats_table_fold(struct stats_table *f, const struct gateway *gw);
 /** stats_table_add - add @more to @sum. */
 void stats_table_add(struct stats_table *sum, const struct stats_table *more);
 
-/** stats_table_open_process - open, once and before the sandbox, the files that stats_table_process()
- * reads. */
+/** stats_table_open_process - open the files that stats_table_process() reads. Call it once, before
+ * the sandbox. */
 void stats_table_open_process(void);
 
-/** struct stats_table_process - current values of the process; zero if stats_table_open_process() could not
- * open its files. */
+/** struct stats_table_process - current values of the process. They are zero if
+ * stats_table_open_process() could not open its files. */
 struct stats_table_process {
 	unsigned descriptors;
 	uint64_t resident_bytes, heap_live, heap_allocs, heap_bytes;

@@ -21,7 +21,7 @@ static int complain(const char *why)
 	return ERR_IO;
 }
 
-/* A failure to send shows when the answer is read. */
+/* A failure to send shows as an error when the answer is read. */
 static void ask(const struct takeover *t, const char *what)
 {
 	(void)!send(t->fd, what, strlen(what), MSG_NOSIGNAL);

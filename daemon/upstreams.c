@@ -190,8 +190,8 @@ nsec_t upstreams_tick(struct upstreams *u, nsec_t now)
 	for (unsigned i = 0; i < u->gw->nslots; i++) {
 		struct round *round = &u->rounds[i];
 
-		/* The slot is free or has another route by now: the ticket belongs to the slot that
-		 * has these servers. */
+		/* The slot may be free, or have another route, by now. So this round ends, and
+		 * the slot that has these servers begins another one. */
 		if (round->of && round->of != u->gw->listens[i].servers) {
 			end_round(round);
 			atomic_store(&u->rung, true);

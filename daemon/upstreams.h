@@ -22,8 +22,8 @@ nsec_t upstreams_tick(struct upstreams *u, nsec_t now);
 /** upstreams_report - log a line for each server of each route. */
 void upstreams_report(const struct gateway *gw);
 
-/** upstreams_free - takes @u, which may be NULL. Runs the loop. Workers may still run, or have
- * ended. */
+/** upstreams_free - takes @u, which may be NULL. Runs the loop, as resolver_free() does. Workers
+ * may still run, or have ended. */
 void upstreams_free(struct upstreams *u);
 
 #endif

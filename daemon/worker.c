@@ -36,7 +36,8 @@ enum {
 	TURNS_MAX = 16,
 	CUT_THROUGH_BYTES = 128 << 10 /* window of memory for a large result, octets */
 };
-#define TURN_LONG (NSEC_PER_MS / 50) /* after a turn that took this long the loop runs */
+/* after a turn that took this long, the loop runs before the next turn */
+#define TURN_LONG (NSEC_PER_MS / 50)
 /* longest wait for connections that have sent no message yet */
 #define YIELD_TIMEOUT (2 * NSEC_PER_SEC)
 #define YIELD_LOOK (5 * NSEC_PER_MS)

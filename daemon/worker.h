@@ -30,7 +30,7 @@ enum worker_state {
  */
 struct worker *worker_new(const struct gateway *gw, unsigned index, struct loop *parent);
 
-/** worker_start - run it in a thread of its own. Return: 0 or ERR_NOMEM (logged). */
+/** worker_start - run the worker in a thread of its own. Return: 0 or ERR_NOMEM (logged). */
 int worker_start(struct worker *w) WARN_UNUSED;
 
 /** worker_drain - stop accepting. Clients that have connected are still served, and calls in flight
@@ -48,8 +48,9 @@ void worker_wake(struct worker *w);
 
 struct worker_query;
 
-/** worker_give_query, worker_has_answered - hand @q to the worker, which owns it until
- * worker_has_answered() is true; one at a time. The worker wakes its parent when it has answered. */
+/** worker_give_query, worker_has_answered - hand @q to the worker, which owns @q until
+ * worker_has_answered() is true. A worker has one query at a time. It wakes its parent when it has
+ * answered. */
 void worker_give_query(struct worker *w, struct worker_query *q);
 bool worker_has_answered(struct worker *w);
 

@@ -5,12 +5,12 @@
 #include "daemon/loop.h"
 #include "daemon/worker.h"
 
-/* Rate limit of queries to a worker: on average one in EACH, in a burst AT_ONCE. An answer takes
- * some microseconds, so at this rate fewer than 1 in 100 RPCs waits for one. */
+/* Rate limit of queries to a worker: on average one in EACH, in a burst AT_ONCE. At this rate few
+ * RPCs wait for the answer to a query. */
 #define EACH (NSEC_PER_SEC / 400)
 enum { AT_ONCE = 64 };
 
-/* Inquiries of one worker. */
+/* Queries to one worker. */
 struct line {
 	struct list waiting;
 	struct worker_query *current;

@@ -29,11 +29,12 @@ struct worker_queries;
 /** worker_queries_new - @workers, borrowed, has @n entries. Return: owned, or NULL. */
 struct worker_queries *worker_queries_new(struct worker **workers, unsigned n);
 
-/** worker_query_begin - ask worker number @worker; @q must stay in place until .answered is called. */
+/** worker_query_begin - ask worker number @worker. @q must stay in place until .answered is
+ * called. */
 void worker_query_begin(struct worker_queries *all, struct worker_query *q, unsigned worker);
 
-/** worker_queries_run - deliver answers and begin waiting queries; call after each wake-up of the main
- * thread. */
+/** worker_queries_run - deliver answers and begin waiting queries. Call it after each wake-up of
+ * the main thread. */
 void worker_queries_run(struct worker_queries *all);
 
 /** worker_queries_due - when to call worker_queries_run() without a wake-up. */
@@ -42,8 +43,8 @@ nsec_t worker_queries_due(const struct worker_queries *all);
 /** worker_queries_free - takes @all, which may be NULL; no worker may be answering a query. */
 void worker_queries_free(struct worker_queries *all);
 
-/** worker_query_some - called by the worker: produce a piece of the answer. Return: whether there is
- * more. */
+/** worker_query_some - called by the worker: produce a piece of the answer. Return: whether there
+ * is more to answer. */
 static inline bool worker_query_some(struct worker_query *q, const struct stats_table_source *from,
 				     nsec_t now)
 {

@@ -2,7 +2,7 @@
 /*
  * Operation
  *
- *   request --> what it needs is asked of the workers --> lines --> read by the client --> done
+ *   request --> workers are asked for the data --> lines --> read by the client --> done
  *                           ^                                            |
  *                           +----- sessions: the next page --------------+
  *
@@ -164,7 +164,7 @@ static void end_snapshot(struct caller *c)
 {
 	enum snapshot_kind kind = c->q.snapshot.kind;
 
-	/* Of the request's texts only a route's name is logged. */
+	/* The only text of the request that is logged is a route's name. */
 	if (kind == SNAPSHOT_DRAIN || kind == SNAPSHOT_KILL)
 		log_info("control", "do=%s route=%s session=%llu sessions=%u",
 			 kind == SNAPSHOT_DRAIN ? "drain" : "kill",
@@ -341,8 +341,8 @@ bool control_is_awaited(const struct control *c)
 	return c->has_yielded && control_has_successor(c);
 }
 
-/* Only one client at a time gets the sockets, and it is kept while it starts: with two, both would
- * serve. */
+/* Only one client at a time gets the sockets, and its connection is kept while it starts. Two
+ * clients with the sockets would both serve. */
 static void hand_over(struct caller *c)
 {
 	const struct control_config *cfg = &control_of(c)->cfg;
@@ -372,8 +372,8 @@ static void hand_over(struct caller *c)
 	mem_free(fds);
 }
 
-/* Both processes go by whether the successor reads the answer. A successor that has given up
- * meanwhile cannot be reported later. */
+/* The successor serves if it gets this answer. So this process yields only if the whole answer was
+ * sent: later it could not find out that the successor has given up. */
 static void yield(struct caller *c)
 {
 	const struct control_config *cfg = &control_of(c)->cfg;
@@ -592,7 +592,8 @@ static void on_too_long(struct visitor *v)
 	fail((struct caller *)v, "the request is too long");
 }
 
-/* The successor must be told: a connection that just ends means that this gateway has ended. */
+/* Say why before the end of the connection: to a successor, an end without a reason means that this
+ * gateway has ended. */
 static void on_late(struct visitor *v)
 {
 	struct caller *c = (struct caller *)v;

@@ -7,17 +7,18 @@
 #include "daemon/reload.h"
 
 /**
- * control - the control socket for rpcrdma-gwctl. The main thread answers requests from copies that
- * workers make for it.
+ * control - the control socket for rpcrdma-gwctl. The main thread answers the requests. Workers
+ * make copies of their state for these answers.
  */
 struct control;
 
 enum control_yield {
-	/* the successor is about to learn that this process yields: release what both cannot
-	 * have */
+	/* the successor is about to learn that this process yields: release what two processes
+	 * cannot have at once (registrations at rpcbind) */
 	CONTROL_YIELD_BEGIN,
-	CONTROL_YIELD_END,  /* the successor has learned it */
-	CONTROL_YIELD_UNDO, /* the successor left without learning it: go on as before */
+	CONTROL_YIELD_END, /* the successor has learned it */
+	/* the successor closed its connection before it learned that: go on as before */
+	CONTROL_YIELD_UNDO,
 };
 
 /** struct control_config - all borrowed, as long as the control lives. */
@@ -32,8 +33,8 @@ struct control_config {
 	struct to_json_process (*process)(void *arg);
 	struct reload *reload;
 	/** Write the listening sockets of the process into @fds, at most @most, without the control
-	 * socket and without lent sockets of .inherit. Return: how many; -1: some cannot be passed,
-	 * or the process is about to end. */
+	 * socket and without the lent sockets of .inherit (daemon/inherit.h). Return: how many; -1:
+	 * some cannot be passed, or the process is about to end. */
 	int (*sockets)(void *arg, int *fds, unsigned most);
 	/** Called for each step of yielding to a successor. */
 	void (*yield)(void *arg, enum control_yield step);
@@ -43,7 +44,7 @@ struct control_config {
 /** control_open - Return: 0 and *@out owned; ERR_IO or ERR_NOMEM (logged). */
 int control_open(const struct control_config *cfg, struct control **out) WARN_UNUSED;
 
-/** control_close - stop accepting; another process may use the path. Idempotent. */
+/** control_close - stop accepting; after that another process may use the path. Idempotent. */
 void control_close(struct control *c);
 
 /** control_has_successor - whether another process was handed the listening sockets and is still

@@ -15,12 +15,12 @@ enum { CONTROL_REQUEST_BYTES = 4096, CONTROL_ANSWER_BYTES = 16 << 20 };
 enum control_command {
 	CONTROL_STATUS,
 	CONTROL_ROUTES,
-	CONTROL_SESSIONS, /* "route", "client", "name" */
-	CONTROL_SHOW,	  /* "session" */
-	CONTROL_DRAIN,	  /* "route", "session", "client", "name"; none: all */
-	CONTROL_KILL,	  /* "session" */
+	CONTROL_SESSIONS, /* members of the request: "route", "client", "name" */
+	CONTROL_SHOW,	  /* member "session" */
+	CONTROL_DRAIN,	  /* members "route", "session", "client", "name"; none: all sessions */
+	CONTROL_KILL,	  /* member "session" */
 	CONTROL_RELOAD,
-	CONTROL_LOG,	 /* "level"; without it the current level is reported */
+	CONTROL_LOG,	 /* member "level"; without it the current level is reported */
 	CONTROL_TRACE,	 /* filters: RPCs that end from now on; fetched with "more" */
 	CONTROL_CAPTURE, /* filters: messages from now on; fetched with "more" */
 	/* from a successor: its listening sockets come with lines {"sockets": N} and {"lent": N} */

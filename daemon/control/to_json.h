@@ -17,8 +17,9 @@ struct to_json_process {
 	nsec_t uptime;
 };
 
-/** to_json_status, to_json_route, to_json_session, to_json_reload, to_json_call - the object of one line of the answer
- * (rpcrdma-gwctl(8), --json); @i: slot of the route. Return: owned, or NULL without memory. */
+/** to_json_status, to_json_route, to_json_session, to_json_reload, to_json_call - the object of one
+ * line of the answer (rpcrdma-gwctl(8), --json). @i: slot of the route. Return: owned, or NULL
+ * without memory. */
 struct json_object *to_json_status(const struct to_json_process *p, const struct stats_table *f);
 struct json_object *to_json_route(const struct to_json_process *p, const struct stats_table *f,
 				  unsigned i);

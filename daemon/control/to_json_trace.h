@@ -7,8 +7,8 @@
 /** to_json_trace - records of traces, in JSON; each is owned by the caller, NULL without memory. */
 struct json_object;
 
-/** struct to_json_clock - one moment on the relay's clock and as time of day, ns, to convert times of
- * records. */
+/** struct to_json_clock - one moment, as time of the relay's clock and as time of day, in ns. Times
+ * of records are converted to times of day with it. */
 struct to_json_clock {
 	nsec_t relay, day;
 };

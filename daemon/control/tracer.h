@@ -9,8 +9,8 @@
  * tracer - traces (struct trace_ring) in all workers, for one client of the control socket
  *
  * Only the main thread calls these functions. Few traces may run at a time. Each has a ring of
- * fixed size in each worker. If the client does not read fast enough, records are lost; a full ring
- * costs nothing more.
+ * fixed size in each worker. If the client does not read fast enough, its rings become full, and
+ * further records are lost.
  */
 enum { TRACERS_MAX = 2 /* limit of traces at a time */ };
 

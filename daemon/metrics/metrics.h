@@ -10,8 +10,9 @@
  * metrics - GET /metrics over HTTP, for Prometheus and similar programs; and /, a page that draws
  * the same figures
  *
- * Only as much of HTTP/1.1 (RFC 9112) as that needs: GET and HEAD, one request for each connection,
- * no body. An HTTP library would need the same limits on connections and time that daemon/opsock has.
+ * The part of HTTP/1.1 (RFC 9112) that is implemented: GET and HEAD, one request for each
+ * connection, no body. An HTTP library would need the same limits on connections and time that
+ * daemon/opsock has.
  */
 struct metrics;
 

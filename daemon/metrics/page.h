@@ -9,7 +9,7 @@
  * HTTP_METRICS. */
 struct view page_of(enum http_target target);
 
-/** page_type - media type of that file; static storage. */
+/** page_type - media type of the file that page_of() returns; static storage. */
 const char *page_type(enum http_target target);
 
 #endif

@@ -22,7 +22,7 @@
 
 #include "base/mem.h"
 
-enum { ACCEPTS = 16 /* in a row */, OUT_LEAST = 4096 };
+enum { ACCEPTS = 16 /* most connections that one call accepts */, OUT_LEAST = 4096 };
 #define LEAVE_TIME (2 * NSEC_PER_SEC)
 #define AGAIN_TIME NSEC_PER_SEC
 
@@ -33,14 +33,14 @@ struct opsock {
 	bool is_listening;
 	nsec_t again; /* earliest next accept(), after descriptors were short */
 	int fd;
-	/* waiting for a request, the oldest first; visitors that leave are in front */
+	/* visitors that leave, then visitors whose request is awaited, the oldest first */
 	struct list waiting;
 	struct list busy; /* with a request; the one without progress for longest first */
 	struct list over;
 	unsigned n; /* number of visitors in the three lists, and of held ones */
 };
 
-/* End the connection. The memory goes when the visitor is not held. */
+/* End the connection. The memory is freed when the visitor is not held. */
 static void end(struct visitor *v)
 {
 	struct opsock *d = v->opsock;
@@ -280,8 +280,8 @@ static unsigned count_of(const struct list *head, const uint8_t *host)
 	return n;
 }
 
-/* The first visitor of the two lists that can go, of the host with most visitors if one of @host
- * comes in; NULL: none can go. */
+/* The visitor that a new one of @host displaces: of the host with most visitors, the new one
+ * counted, the first in .waiting or else in .busy that may be displaced. NULL: none may be. */
 static struct visitor *to_displace(const struct opsock *d, const uint8_t *host)
 {
 	const struct list *const heads[] = {&d->waiting, &d->busy};
@@ -393,7 +393,7 @@ void opsock_close(struct opsock *d)
 	d->fd = -1;
 }
 
-/* Let a kept visitor that sent no request in time have .late() as its answer. */
+/* A kept visitor sent no request in time: let .late() say its last answer. */
 static void dismiss(struct visitor *v)
 {
 	struct opsock *d = v->opsock;

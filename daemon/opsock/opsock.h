@@ -21,14 +21,15 @@
  *         would use up descriptors and memory of the gateway, and lock the operators of all other
  *         hosts out.
  * Rule:   numbers, octets and times are limited (struct opsock_config). If all places are taken, a
- *         new connection displaces one of the host that has the most connections, the new one
- *         counted: the connection that has waited longest for its request, or, if none waits, the
- *         one that has read nothing of its answer for the longest time. Connections that are kept
- *         (visitor_keep()), or held without .cancel (visitor_hold()), stay. If all are of these
- *         kinds, the new connection waits in the kernel's queue.
- * Pinned: tests/operators/test_opsock.c:a_host_displaces_its_own, a_new_visitor_displaces_the_longest_silent,
- *         the_slowest_reader_is_displaced, the_next_waits, a_slow_visitor_leaves,
- *         a_visitor_that_does_not_read_leaves, a_kept_visitor_keeps_its_place
+ *         new connection displaces a connection of the host that has the most, the new one counted.
+ *         This is the connection whose request has been awaited longest. If no request is awaited,
+ *         it is the connection that has read nothing of its answer for the longest time.
+ *         Connections that are kept (visitor_keep()), or held without .cancel (visitor_hold()),
+ *         stay. If all are of these kinds, the new connection waits in the kernel's queue.
+ * Pinned: tests/operators/test_opsock.c:a_host_displaces_its_own,
+ *         a_new_visitor_displaces_the_longest_silent, the_slowest_reader_is_displaced,
+ *         the_next_waits, a_slow_visitor_leaves, a_visitor_that_does_not_read_leaves,
+ *         a_kept_visitor_keeps_its_place
  *
  * One thread only. Nothing is logged here.
  */
@@ -49,7 +50,7 @@ struct visitor {
 	nsec_t timeout;	  /* time limit set by visitor_keep(); 0: not kept */
 	bool is_answered; /* the answer is complete once .out has been sent */
 	bool is_asking;	  /* the user has its request, and has not answered yet */
-	bool is_last;	  /* nothing it sends after this is a request */
+	bool is_last;	  /* octets that it sends after this request are no request */
 	bool is_held;	  /* visitor_hold() was called */
 	bool is_gone;	  /* its connection is over; only its memory remains */
 	char *in;	  /* room for one request */
@@ -58,8 +59,8 @@ struct visitor {
 	size_t out_at, out_len, out_cap;
 };
 
-/* Limits for a request to arrive, since the connection or the last answer; and for the peer to read
- * its answer. */
+/* Time limits. For a request to arrive, counted from the connection or from the last answer. For
+ * the peer to read its answer. */
 #define OPSOCK_ASK_TIME (20 * NSEC_PER_SEC)
 #define OPSOCK_ANSWER_TIME (60 * NSEC_PER_SEC)
 
@@ -67,7 +68,7 @@ struct opsock_config {
 	unsigned most;	      /* limit of connections */
 	size_t visitor_bytes; /* size of the user's structure, which is zero at first */
 	size_t request_bytes; /* octets of the longest request */
-	size_t answer_bytes;  /* most octets of answers that were not sent yet */
+	size_t answer_bytes;  /* limit of octets of answers that were not sent yet */
 	bool once;	      /* one request for each connection */
 	nsec_t (*now)(void);
 	/** Set @host to octets that are equal for peers of the same host. NULL: all connections are
