@@ -23,7 +23,8 @@ static struct place place_of(const struct config_end *end)
 	return p;
 }
 
-/* Whether connecting to @b would reach, or listening on @b collide with, a listener on @a. */
+/* Whether a connection to @b would reach a listener on @a, and so a listener on @b would collide
+ * with it. */
 static bool is_same_place(const struct place *a, const struct place *b)
 {
 	return a->at.family && a->at.family == b->at.family && a->port == b->port &&
@@ -133,7 +134,7 @@ static void check_hostauth(struct reader *r, const config_setting_t *item, const
 			"\"require\", or leave it out");
 }
 
-/* A default max_payload is lowered until a memory_limit that the file sets is enough for it. */
+/* Lower max_payload, if it has its default, until the memory_limit of the file is enough for it. */
 static uint64_t fit_payload(const config_setting_t *root, struct config *cfg, uint32_t workers)
 {
 	bool is_set = config_setting_get_member(root, "max_payload");

@@ -59,14 +59,14 @@ struct config_file {
 	uint32_t line; /* where the file is named; 0: nowhere */
 };
 
-/** struct config_names - .n texts in a row, each with its NUL. .line: line of the setting in the file; 0: the file has
- * none. */
+/** struct config_names - .n texts in a row, each with its NUL. .line: line of the setting in the
+ * file, 0 if the file has none. */
 struct config_names {
 	char text[CONFIG_NAMES_BYTES];
 	uint32_t n, line;
 };
 
-/** struct config_net - all addresses whose first .bits bits are those of .octets. */
+/** struct config_net - the addresses whose first .bits bits are those of .octets. */
 struct config_net {
 	bool is_v6;
 	uint8_t bits;
@@ -100,13 +100,15 @@ struct config_port_range {
 	uint16_t first, last;
 };
 
-/** struct config_ports - .n ranges. .line: line of the setting in the file; 0: the file has none. */
+/** struct config_ports - .n ranges. .line: line of the setting in the file, 0 if the file has
+ * none. */
 struct config_ports {
 	struct config_port_range at[CONFIG_PORTS_MAX];
 	uint32_t n, line;
 };
 
-/** struct config_hostauth - host authentication on one side of a route (docs/hostauth-profile.md). */
+/** struct config_hostauth - host authentication on one side of a route
+ * (docs/hostauth-profile.md). */
 struct config_hostauth {
 	enum config_hostauth_mode mode;
 	struct config_file certificate, key, ca, crl, psk;
@@ -136,8 +138,8 @@ struct config_end {
 	enum config_hop hop;
 	bool crc;     /* the gateway asks for CRC32c (MPA) */
 	bool rpcbind; /* listen: the gateway registers this address with the local rpcbind */
-	/* version 2, for labs: the gateway reads draft-07 literally where protocol decision 1 does
-	 * not */
+	/* version 2, for labs: the gateway counts credits as draft-07 4.2.1 reads literally, not as
+	 * protocol decision 1 does */
 	bool literal_credits;
 	/* inline threshold: size of each Receive and of the largest Send, octets */
 	uint32_t inline_bytes;
@@ -145,7 +147,7 @@ struct config_end {
 	uint32_t bulk_bytes;
 	uint32_t credits;	     /* listen: most credits granted; upstream: credits asked for */
 	uint32_t reverse_credits;    /* .credits of the reverse direction */
-	enum config_reverse reverse; /* upstream */
+	enum config_reverse reverse; /* upstream: calls that its servers may send */
 	uint32_t timeout_s;	     /* listen: setup_timeout; upstream: connect_timeout */
 	/* how long the gateway waits for a reply of this peer; 0: no limit */
 	uint32_t reply_timeout_s;
@@ -156,8 +158,8 @@ struct config_end {
 	struct config_nets clients; /* listen: clients that may connect; none: all */
 	struct config_sources
 		sources; /* upstream: local addresses to connect from; none: chosen by the system */
-	/* upstream: ports of the protocols beside NFS version 3 that the kernel forwards; none: not
-	 * forwarded */
+	/* upstream: ports of the side protocols, which the kernel forwards; none: it forwards
+	 * nothing */
 	struct config_ports side_ports;
 	struct config_hostauth hostauth;
 	uint32_t line; /* line of the address in the file, for messages */
@@ -179,7 +181,7 @@ enum config_receives { CONFIG_RECEIVES_AUTO, CONFIG_RECEIVES_SHARED, CONFIG_RECE
  * for one connection alone. */
 enum config_handles { CONFIG_HANDLES_REFUSE, CONFIG_HANDLES_ALLOW };
 
-/** struct config_metrics - address of the metrics listener; empty: no listener. */
+/** struct config_metrics - the metrics listener; an empty address: no listener. */
 struct config_metrics {
 	char address[CONFIG_ADDRESS_BYTES];
 	uint16_t port;
@@ -195,14 +197,15 @@ struct config {
 	uint32_t max_setups;		  /* 0: see config_max_setups() */
 	uint32_t max_setups_per_second;	  /* for each client; 0: no limit */
 	uint64_t memory_bytes; /* memory_limit: payload and Receive buffers of the whole process */
-	uint32_t max_payload;  /* octets; largest chunk or message */
-	uint32_t continue_max; /* octets; longest continued message, if another form is possible */
+	uint32_t max_payload;  /* largest chunk or message, octets */
+	uint32_t continue_max; /* longest continued message if another form is possible, octets */
 	/* the gateway may forward large results while their rest is still arriving */
 	bool cut_through;
-	/* octets; payload memory of a session's RPCs from which cut_through applies */
+	/* cut_through applies from this much payload memory of the RPCs of a session, octets */
 	uint64_t cut_through_from;
 	uint32_t drain_timeout_s;
-	uint32_t peer_timeout_s;       /* limit for the answer of a silent peer to a keepalive */
+	/* how long a peer that sends nothing may take to answer a keepalive */
+	uint32_t peer_timeout_s;
 	enum config_receives receives; /* receive_queue */
 	enum config_handles handles;   /* insecure_handles */
 	/* longest busy-poll before a worker sleeps, while polling pays */
@@ -296,8 +299,8 @@ uint64_t config_worker_bytes(const struct config *cfg);
  */
 uint32_t config_workers(const struct config *cfg, uint32_t cpus);
 
-/** config_session_bytes - most memory a session of @route may hold for its life, octets, on its
- * fabrics. */
+/** config_session_bytes - octets of memory that a session of @route may hold for its life, at
+ * most. */
 uint64_t config_session_bytes(const struct config_route *route);
 
 /** config_session_least - least memory a session of @route holds, octets: an idle session, with
@@ -308,8 +311,8 @@ uint64_t config_session_least(const struct config *cfg, const struct config_rout
  * budget's step. */
 uint64_t config_share_bytes(const struct config *cfg, uint32_t workers);
 
-/** config_route_sessions - how many idle sessions of @route alone fit into @workers times
- * @worker_bytes; at least one for each worker. */
+/** config_route_sessions - how many idle sessions fit into the memory of @workers with
+ * @worker_bytes octets each, if all are of @route; at least one for each worker. */
 uint32_t config_route_sessions(const struct config *cfg, const struct config_route *route,
 			       uint32_t workers, uint64_t worker_bytes);
 

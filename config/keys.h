@@ -7,8 +7,8 @@
 #include "config/config.h"
 
 /**
- * keys - the only table of what a file may contain. reader.c reads by it, print.c prints by it, and
- * rpcrdma-gw.conf.5 documents it (a test compares the manual page with the table).
+ * keys - the only table of what a file may contain. reader.c and print.c work from the table, and
+ * rpcrdma-gw.conf.5 documents the keys (a test compares the manual page with the table).
  */
 
 enum key_kind {
@@ -41,11 +41,11 @@ struct key {
 	const char *name;
 	enum key_kind kind;
 	bool is_required;
-	bool needs_items;    /* list: without items it would admit what the key is to keep out */
+	bool needs_items;    /* a list must not be empty, because an empty one would admit all */
 	size_t offset, size; /* of the field */
 	uint64_t min, max;
 	uint32_t multiple;
-	unsigned nwords; /* KEY_WORD: of .words */
+	unsigned nwords; /* KEY_WORD: number of .words */
 	const char *const *words;
 	/* "iwarp" or "verbs": the key is valid only in groups with this fabric; NULL: in all
 	 * groups */

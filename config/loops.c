@@ -95,7 +95,7 @@ static bool leads_to(const struct loops *l, const struct goal *g, uint32_t route
 	return false;
 }
 
-/* The first remaining route that route @i leads to, other than routes on its own listener. */
+/* The first remaining route that route @i leads to, other than routes on the listener of @i. */
 static uint32_t next_of(const struct loops *l, uint32_t i)
 {
 	const struct config_route *routes = l->cfg->routes;

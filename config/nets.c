@@ -36,7 +36,7 @@ static bool parse_net(const char *text, struct config_net *net)
 	return true;
 }
 
-/* Bits are set beyond the prefix: it is not clear which network is meant. */
+/* Whether bits are set beyond the prefix. Then it is not clear which network is meant. */
 static bool has_host_bits(const struct config_net *net)
 {
 	for (unsigned i = net->bits; i < 128; i++)
@@ -45,7 +45,8 @@ static bool has_host_bits(const struct config_net *net)
 	return false;
 }
 
-/* Connections over IPv4 have IPv4 addresses here, so such a network would have no client. */
+/* Whether the network has IPv4 addresses written as IPv6. Clients over IPv4 have IPv4 addresses
+ * here, so none would be in the network. */
 static bool is_mapped(const struct config_net *net)
 {
 	struct address a = {.family = net->is_v6 ? AF_INET6 : AF_INET};

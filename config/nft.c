@@ -137,7 +137,7 @@ static void put_callback(const struct rules *r, const struct config_source *sour
 	put_move(r, "daddr", &addresses, &source->clients);
 }
 
-/* First packet, on arrival: the new destination. */
+/* Rules for the first packet when it arrives: the new destination. */
 static void put_destinations(const struct rules *r, uint32_t route)
 {
 	const struct config_source *source;
@@ -150,7 +150,7 @@ static void put_destinations(const struct rules *r, uint32_t route)
 	}
 }
 
-/* First packet, on departure: the new source. */
+/* Rules for the first packet when it leaves: the new source. */
 static void put_sources(const struct rules *r)
 {
 	const struct config_source *source;

@@ -166,7 +166,7 @@ static void print_routes(const struct key *key, const struct config *cfg, FILE *
 	fputs(");\n", out);
 }
 
-/* A group without its required address was left out of the file. */
+/* Whether the file has no such group: a group without its required address is absent. */
 static bool is_absent(const struct key_table *table, const void *base)
 {
 	for (size_t i = 0; i < table->n; i++) {
@@ -184,8 +184,8 @@ static bool is_empty(const struct key *key, const void *field)
 				     : !((const struct config_names *)field)->n;
 }
 
-/* An upstream has one address or a list of them: the unused key is not printed, nor is an empty list
- * that the file must not have. */
+/* An upstream has one address or a list of them, so the key that is not used is not printed. An
+ * empty list that the file must not have is not printed either. */
 static bool is_unsaid(const struct key *key, const void *field)
 {
 	if (key->needs_items)

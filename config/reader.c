@@ -252,9 +252,9 @@ static void read_word(struct reader *r, const config_setting_t *s, const struct 
 }
 
 /*
- * A call over a far hop travels with its data if messages are large and credits many. With
- * receive_structure the data have Receives of their own, and each takes memory for the
- * connection's life.
+ * With hop = "far" the defaults of inline and credits are larger, so that a call travels with its
+ * data. With receive_structure the defaults stay: the data have Receives of their own, and each
+ * takes memory for the life of the connection.
  */
 static void read_hop(struct reader *r, const config_setting_t *s, const struct key *key,
 		     void *field)

@@ -6,7 +6,7 @@
 
 #include "config/keys.h"
 
-/** reader - private to config/: from a parsed tree to fields. Every problem is reported. */
+/** reader - private to config/: turns a parsed tree into fields. Every problem is reported. */
 
 enum { READER_MAX_REPORTED = 64 };
 
@@ -30,7 +30,7 @@ unsigned reader_line(const config_setting_t *setting);
  * point to its line. */
 const config_setting_t *reader_member(const config_setting_t *group, const char *name);
 
-/** reader_route - how messages call route @i: by its name, or by its number if it has no name.
+/** reader_route - how messages name route @i: by its name, or by its number if it has none.
  * Return: @text. */
 enum { READER_ROUTE_BYTES = CONFIG_NAME_BYTES + 10 };
 const char *reader_route(const struct config *cfg, uint32_t i, char text[READER_ROUTE_BYTES]);
@@ -44,8 +44,8 @@ const char *reader_text(struct reader *r, const config_setting_t *s, const struc
 int reader_list(struct reader *r, const config_setting_t *s, const struct key *key, int most,
 		const char *want);
 
-/** reader_name - append the text of @item, an item of @key, to @names. Return: false after a
- * reported error. */
+/** reader_name - append the text of @item, an item in the list of @key, to @names. Return: false
+ * after a reported error. */
 bool reader_name(struct reader *r, const config_setting_t *item, const struct key *key,
 		 struct config_names *names);
 

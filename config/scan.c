@@ -12,7 +12,7 @@ struct scanner {
 	char *array; /* bracket of a "versions" that is still open */
 	unsigned line;
 	bool may_parse;
-	bool is_versions; /* the last name was "versions" */
+	bool is_versions; /* the last name that was scanned is "versions" */
 	bool is_mixed;	  /* the array holds text */
 };
 
@@ -91,7 +91,7 @@ static void report_number(struct scanner *s, const char *why)
 }
 
 /*
- * A number without sign.
+ * Check a number without sign.
  * - libconfig wants an L behind numbers beyond 32 bits, and silently wraps numbers that do not fit.
  * - After a leading 0 some releases read octal, others decimal.
  * - The text ends in NUL, so strtoull() stops there.

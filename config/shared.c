@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Several routes on one listener. "for", a list of names that clients prove, chooses the route. The
- * first of these routes listens. The others give the same listen address and nothing else, or the same
- * settings. No name leads to two routes, so the order of the routes makes no difference.
+ * Several routes on one listener. The key "for", a list of names that clients prove, chooses the
+ * route. The first of these routes listens. The listen side of each other route has only fabric,
+ * address and port, or the same settings as that of the first. No name leads to two routes, so the
+ * order of the routes makes no difference.
  */
 #include <string.h>
 #include <strings.h>
@@ -38,7 +39,7 @@ static bool meet(const char *a, const char *b)
 	return is_same(a, b) || covers(a, b) || covers(b, a);
 }
 
-/* The first of @names that has a match in common with @name, or NULL. */
+/* The first of @names such that a client name exists that matches it and @name; NULL: none. */
 static const char *meeting(const struct config_names *names, const char *name)
 {
 	for (uint32_t i = 0; i < names->n; i++)
@@ -99,7 +100,7 @@ static void check_proved(struct reader *r, const struct where *w)
 			w->key, strcmp(w->key, "for") == 0 ? "it" : "them");
 }
 
-/* Whether a client can prove @name. */
+/* Check that a client can prove @name. */
 static void check_name(struct reader *r, const struct where *w, const char *name)
 {
 	const struct config_hostauth *h = w->listen;
@@ -122,7 +123,7 @@ static void check_name(struct reader *r, const struct where *w, const char *name
 			     w->key, name);
 }
 
-/* Whether @name leads to no earlier route of the same listener. */
+/* Check that @name leads to no earlier route of the same listener. */
 static void check_way(struct reader *r, const config_setting_t *item, const struct config *cfg,
 		      uint32_t i, const char *name)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The protocols beside NFS version 3 (rpcbind, MOUNT, NLM, NSM), and NFS over TCP, do not use
- * RDMA. Clients send them to the listener's address. Servers call back to the address that the
- * client has on the server's side. The kernel forwards both directions. So each address must
- * lead to one server, and each source address must belong to one client; a configuration in
- * which this is not so is refused here.
+ * The protocols beside NFS version 3 (rpcbind, MOUNT, NLM, NSM), and NFS over TCP, do not use RDMA.
+ * Clients send them to the listener's address. Servers call back to the address that the client has
+ * on the server's side. The kernel forwards both directions. So each address must lead to one
+ * server, and each source address must belong to one client. Any other configuration is refused
+ * here.
  */
 #include "config/side.h"
 
@@ -132,7 +132,7 @@ static bool can_come(const struct config_source *source)
 	return source->clients.is_v6 == source->addresses.is_v6;
 }
 
-/* Whether one of the first @n entries of @b has an address in common with @source. */
+/* Whether @source has an address in common with one of the first @n entries of @b. */
 static bool is_ambiguous(const struct config_source *source, const struct config_sources *b,
 			 uint32_t n)
 {

@@ -4,8 +4,8 @@
 
 #include "config/config.h"
 
-/** side - private to config/: protocols that the kernel forwards, with the address map of
- * upstream.source. */
+/** side - private to config/: the side protocols, which the kernel forwards, with the addresses
+ * that upstream.source gives to clients. */
 
 /** side_addresses - the part of @source's addresses that its clients can get: no more addresses
  * than clients. */

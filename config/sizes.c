@@ -111,7 +111,7 @@ uint32_t config_route_sessions(const struct config *cfg, const struct config_rou
 	return most < CONFIG_SESSIONS_MAX ? (uint32_t)most : CONFIG_SESSIONS_MAX;
 }
 
-/* An upper limit. Each worker also counts octets, by what its sessions really hold. */
+/* An upper limit: each worker also counts the octets that its sessions really hold. */
 uint32_t config_max_sessions(const struct config *cfg, uint32_t workers)
 {
 	uint32_t most = cfg->nroutes * workers;
