@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 /**
- * budget - how the memory of one worker is divided. proxy/ follows it, config/ checks with it.
+ * budget - how the memory of one worker is divided. proxy/ divides it in this way, config/ checks
+ * configurations with the same numbers.
  *
  *   all of it = reserve, for continued messages + the rest
  *   the rest  = one half for connections, for their life + one half for RPCs
@@ -16,8 +17,9 @@
 enum {
 	/* octets: memory is taken in steps of this size; the largest block */
 	BUDGET_STEP = 16 * 1024 * 1024,
-	BUDGET_FIXED = 2, /* one of so many parts of the rest is for connections */
-	/* one of so many parts of the memory for RPCs is for their state, the others for payload */
+	BUDGET_FIXED = 2, /* connections have 1/BUDGET_FIXED of the rest */
+	/* of the memory for RPCs, 1/BUDGET_TXN_STATE is for their state, and the remainder for
+	 * payload */
 	BUDGET_TXN_STATE = 8,
 	BUDGET_SHARES = 4, /* number of RPCs of the largest size that fit the rest */
 	/* blocks of max_payload that an RPC needs: call and reply, or one of them with its header */
@@ -32,7 +34,7 @@ enum {
 	BUDGET_BLOCK = 64 * 1024,
 	BUDGET_LEAST_RECEIVE = 1024, /* octets: the smallest inline threshold */
 	BUDGET_SENDS = 32,	     /* messages that a leg sends at once */
-	/* the same where Receives are shared; a message beyond it borrows a block */
+	/* the same for a leg with shared Receives; a further message borrows a block */
 	BUDGET_OWN_SENDS = 1,
 	/*
 	 * Octets of heap of a leg beside these blocks, at most: a connection and half a session
@@ -45,14 +47,14 @@ enum {
 	BUDGET_LEAST_HEAP = 7 * 1024,
 	BUDGET_LEAST_TCP = 12 * 1024,
 	BUDGET_RECV_HEAP = 64, /* octets of state for a Receive of a leg's own */
-	/* one of so many parts of the memory for connections is for shared Receives */
+	/* of the memory for connections, 1/BUDGET_SHARED is for shared Receives */
 	BUDGET_SHARED = 4,
 	/* Octets of heap of a host authentication under way, with chains of 16 KiB
 	 * (tests/hostauth/test_heap.c). */
 	BUDGET_HANDSHAKE = 256 * 1024,
-	/* at most one of so many parts of the memory for connections is for host authentications */
+	/* of the memory for connections, at most 1/BUDGET_HANDSHAKES is for host authentications */
 	BUDGET_HANDSHAKES = 8,
-	BUDGET_LATE = 64, /* late replies that a leg has Receives for (reply_timeout) */
+	BUDGET_LATE = 64, /* number of late replies for which a leg has Receives (reply_timeout) */
 };
 
 static inline uint32_t budget_block(uint32_t bytes)
@@ -60,21 +62,22 @@ static inline uint32_t budget_block(uint32_t bytes)
 	return bytes < BUDGET_STEP ? bytes : BUDGET_STEP;
 }
 
-/** budget_message - octets of the longest call or reply in a chunk: in one block, and without
- * BUDGET_HEADERS if that is the largest one. */
+/** budget_message - octets of the longest call or reply in a chunk: one block, which has no room
+ * for BUDGET_HEADERS if it is the largest one. */
 static inline uint32_t budget_message(uint32_t max_payload)
 {
 	return budget_block(max_payload + BUDGET_HEADERS);
 }
 
-/** budget_result - octets of the longest Write chunk, likewise. */
+/** budget_result - octets of the longest Write chunk: one block, which has no room for BUDGET_PAD
+ * if it is the largest one. */
 static inline uint32_t budget_result(uint32_t max_payload)
 {
 	return budget_block(max_payload + BUDGET_PAD);
 }
 
-/** budget_reserve - of @bytes, a multiple of BUDGET_STEP: an eighth in whole steps; one at least,
- * and two from eight steps on. */
+/** budget_reserve - octets of the reserve in @bytes, a multiple of BUDGET_STEP: an eighth, in whole
+ * steps. At least one step; at least two if @bytes has eight steps or more. */
 static inline uint64_t budget_reserve(uint64_t bytes)
 {
 	uint64_t steps = bytes / 8 / BUDGET_STEP, least = bytes / BUDGET_STEP >= 8 ? 2 : 1;
@@ -86,8 +89,8 @@ static inline uint64_t budget_reserve(uint64_t bytes)
  * budget_receives - Receives of a leg: one more than advertised (draft-07 4.2.1.1), and one for an
  * answer to a first message
  *
- * BUDGET_LATE more if @late, because version 1's credits cannot limit answers to calls that were
- * given up.
+ * BUDGET_LATE more if @late, because the credits of version 1 cannot limit answers to abandoned
+ * calls.
  */
 static inline uint32_t budget_receives(uint32_t credits, uint32_t reverse_credits, bool late)
 {

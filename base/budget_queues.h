@@ -8,16 +8,16 @@
 /**
  * budget_queues - memory for the queues of a connection over fabric/verbs; config/ checks with it
  *
- * Libraries take memory for queues as their devices lay them out, and do not tell how much. The
- * largest work requests known are mlx5's: 192 octets, for a bind, and the pieces; the whole rounded
- * up to a power of two. Inline octets use the space of the pieces (fabric/verbs/limits.c). Added to
- * that is the state that fabric/verbs keeps of each operation and exposure; fabric/verbs asserts
- * the sizes here.
+ * Libraries take memory for queues as their devices lay the queues out, and do not tell how much.
+ * The largest work requests known are those of mlx5: 192 octets, for a bind, and 16 for each piece
+ * of memory, rounded up to a power of two. Inline octets use the space of the pieces
+ * (fabric/verbs/limits.c). fabric/verbs also keeps state of each operation and exposure, and
+ * asserts the sizes that are given here.
  */
 enum {
 	BUDGET_OPS = 64, /* Reads and Writes that the relay posts at once on a leg */
 
-	BUDGET_REQUEST = 192 + 8 * 16, /* 16: a piece */
+	BUDGET_REQUEST = 192 + 8 * 16, /* 16: a piece of memory */
 	BUDGET_RECEIVE = 32,
 	BUDGET_COMPLETION = 64,
 	/* objects of library and kernel for a queue pair, and rounding to pages */
@@ -29,14 +29,14 @@ enum {
 
 /** struct budget_depths - operations and exposures that a connection may have under way. */
 struct budget_depths {
-	uint32_t recvs, sends, exposures; /* sends: Reads and Writes as well */
+	uint32_t recvs, sends, exposures; /* sends: Sends, Reads and Writes */
 };
 
 /**
  * budget_exposures - exposures of a leg whose peer answers @calls at once
  *
- * For each call what it usually has: a Read or Write chunk and one for the reply; calls beyond
- * wait. Never fewer than the most chunks of one call that make sense.
+ * Each call has what calls usually have: a Read or Write chunk, and a Reply chunk. Calls that need
+ * more wait. The number is never below the chunks that one call can sensibly have.
  */
 static inline uint32_t budget_exposures(uint32_t calls)
 {

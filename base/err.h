@@ -9,8 +9,8 @@
  */
 enum err_class {
 	ERR_CLASS_PEER = 1, /* the peer broke its protocol: answer or close, count, log */
-	ERR_CLASS_REMOTE,   /* the peer reported a failure of ours or of its own */
-	ERR_CLASS_LIMIT,    /* one of our limits or budgets: wait, or refuse */
+	ERR_CLASS_REMOTE,   /* the peer reported a failure, of this end or of its own */
+	ERR_CLASS_LIMIT,    /* a limit of the gateway: wait, or refuse */
 	ERR_CLASS_IO,	    /* the network or the operating system */
 	ERR_CLASS_CONFIG,   /* the operator's file or command line */
 };
@@ -24,7 +24,7 @@ enum err {
 	ERR_TYPE = ERR_CODE(ERR_CLASS_PEER, 4),	  /* a message type that does not exist */
 	ERR_CONT = ERR_CODE(ERR_CLASS_PEER, 5),	  /* a broken continuation sequence */
 	ERR_PROP = ERR_CODE(ERR_CLASS_PEER, 6),	  /* a known property with a bad value */
-	ERR_CREDIT = ERR_CODE(ERR_CLASS_PEER, 7), /* more messages than were granted */
+	ERR_CREDIT = ERR_CODE(ERR_CLASS_PEER, 7), /* more messages than this end granted */
 	ERR_ACCESS = ERR_CODE(ERR_CLASS_PEER, 8), /* remote access outside what was exposed */
 	ERR_CRC = ERR_CODE(ERR_CLASS_PEER, 9),	  /* a checksum does not match */
 	ERR_PROTO = ERR_CODE(ERR_CLASS_PEER, 10), /* any other breach of protocol */

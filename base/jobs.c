@@ -17,7 +17,7 @@
 
 #include "base/mem.h"
 
-enum { GIVES_WAY = 5 }; /* nice value: the data path goes first */
+enum { GIVES_WAY = 5 }; /* nice value of the job threads: threads that serve RPCs have priority */
 
 struct jobs {
 	pthread_mutex_t lock;

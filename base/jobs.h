@@ -45,13 +45,14 @@ int jobs_start(struct jobs *jobs) WARN_UNUSED;
 /** jobs_free - takes @jobs, which may be NULL; nothing is queued or running (asserted). */
 void jobs_free(struct jobs *jobs);
 
-/** jobs_port_init - @wake is called, in another thread, when a job is done. */
+/** jobs_port_init - set up @port. @wake is called, in another thread, when a job is done. */
 void jobs_port_init(struct jobs_port *port, struct jobs *jobs, void (*wake)(void *arg), void *arg);
 
-/** jobs_submit - submit @job, which is idle or came back. */
+/** jobs_submit - submit @job, which is new or was returned by jobs_next() or jobs_cancel(). */
 void jobs_submit(struct jobs_port *port, struct job *job);
 
-/** jobs_cancel - Return: whether @job is its owner's again; if not, it runs, and will come back. */
+/** jobs_cancel - take @job back before it runs. Return: whether its owner has it again; if not, it
+ * runs, and jobs_next() will return it. */
 bool jobs_cancel(struct job *job) WARN_UNUSED;
 
 /** jobs_next - a job that is done, or NULL. */

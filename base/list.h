@@ -58,7 +58,7 @@ static inline struct list *list_pop(struct list *head)
 
 #define list_first(head, type, member) container_of((head)->next, type, member)
 
-/* @next lets the body remove @it. */
+/* The body may remove @it, because @tmp has the next member. */
 #define list_for_each_safe(it, tmp, head)                                                          \
 	for (struct list *it = (head)->next, *tmp = it->next; it != (head);                        \
 	     it = tmp, tmp = it->next)

@@ -30,7 +30,8 @@ const char *log_level_name(enum log_level level);
 /** log_level_parse - "error", "warn", "info" or "debug" to @level; ERR_CONFIG otherwise. */
 int log_level_parse(const char *name, enum log_level *level);
 
-/** log_is_on - whether a line of @level would be written: guard costly arguments. */
+/** log_is_on - whether a line of @level would be written. Call it first if arguments of the line
+ * are costly. */
 int log_is_on(enum log_level level);
 
 /** log_event - @event is a dotted word; @fmt gives the " key=value" pairs after it. */
@@ -40,7 +41,8 @@ void log_event(enum log_level level, const char *event, const char *fmt, ...)
 /**
  * log_peer - as log_event(), for an event that a peer can cause as often as it likes
  * @event: a string that lives for ever
- * @peer: the peer whose limit it counts against: an address without port, or a route's name
+ * @peer: the peer against whose limit the line counts: an address without port, or the name of a
+ *        route
  *
  * After log_start() the number of lines of an event is limited, for each peer and for all peers
  * together, at once and per second (log_limit.h). The other lines are counted, and the count is

@@ -6,7 +6,7 @@
 
 static uint32_t hash_text(uint32_t hash, const char *text)
 {
-	/* FNV-1a: a peer that finds addresses of one set gains only a full bucket. */
+	/* FNV-1a. A peer that finds addresses of one set of the table gains only a full bucket. */
 	for (; *text; text++)
 		hash = (hash ^ (uint8_t)*text) * 16777619u;
 	return hash;

@@ -53,7 +53,7 @@ bool log_limit_take(struct log_limit *limit, const char *event, const char *peer
 
 /**
  * log_limit_take_suppressed - take the count of suppressed lines of a bucket
- * @bucket: a copy of the bucket, as it was before
+ * @bucket: set to a copy of the bucket as it was before the call
  *
  * Return: false: nothing was suppressed since the last call.
  */

@@ -13,8 +13,9 @@
  * stay in place until log_ring_drop(), so that they can be written without the lock.
  */
 enum {
-	LOG_RING_BYTES = 1 << 20,	     /* some 5,000 lines */
-	LOG_RING_SPARE = LOG_RING_BYTES / 8, /* for warnings, errors and what was lost */
+	LOG_RING_BYTES = 1 << 20, /* some 5,000 lines */
+	/* part that only warnings, errors and counts of lost lines may use */
+	LOG_RING_SPARE = LOG_RING_BYTES / 8,
 };
 
 struct log_ring {
@@ -34,7 +35,7 @@ size_t log_ring_peek(const struct log_ring *ring, const char **text);
 /** log_ring_drop - remove the oldest @len octets, which log_ring_peek() returned. */
 void log_ring_drop(struct log_ring *ring, size_t len);
 
-/** log_ring_used - octets in it. */
+/** log_ring_used - octets in the ring. */
 size_t log_ring_used(const struct log_ring *ring);
 
 #endif

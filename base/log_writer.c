@@ -6,13 +6,15 @@
  *                                 | no room: count
  *   the writer:  lock, look, unlock --> poll(2), write(2) --> lock, drop what was taken, ...
  *
- * The first line that finds room again puts the count of those that found none before itself, so
- * that it stands where they would have stood; when none comes the writer does it.
+ * A line that finds no room is dropped and counted. The next line that finds room first adds the
+ * count to the ring, so that the count stands where the dropped lines would stand. If no further
+ * line comes, the writer adds the count.
  *
- * The writer asks poll(2) first and writes no more than a pipe that is ready takes, so that it
- * hears log_writer_stop() while nobody reads. A full disk or a reader that is gone is tried
- * again later: a log that cannot be written is nobody's reason to stop serving. Where a write
- * blocks all the same (a file on a server that hangs) the thread is left behind at the end.
+ * The writer asks poll(2) first, and writes no more than a ready pipe takes. So it notices
+ * log_writer_stop() even if the reader of the log has stopped reading. After a full disk, or
+ * without a reader, the writer tries again later, because the gateway serves even if its log cannot
+ * be written. If a write blocks all the same (a file on a server that hangs), log_writer_stop()
+ * does not wait for the thread.
  */
 #include "base/log_writer.h"
 
@@ -39,7 +41,7 @@ static struct {
 	pthread_t thread;
 	struct log_ring ring;
 	struct log_limit limit;
-	uint64_t lost; /* lines dropped since the last that found room */
+	uint64_t lost; /* lines dropped since a line last found room */
 	nsec_t report_at, stop_at;
 	bool over, stuck;
 } writer = {
@@ -152,7 +154,7 @@ static size_t write_some(const char *text, size_t len)
 	n = write(STDERR_FILENO, text, len < WRITE_MAX ? len : WRITE_MAX);
 	if (n > 0)
 		return (size_t)n;
-	/* A full disk, no reader, or room for less than this. */
+	/* The disk is full, the reader is gone, or there is room for less than @len octets. */
 	if (n < 0 && errno != EINTR)
 		poll(NULL, 0, RETRY_MS);
 	return 0;
@@ -222,7 +224,7 @@ bool log_writer_stop(void)
 	pthread_mutex_lock(&writer.lock);
 	writer.report_at = 0;
 	writer.stop_at = writer_now() + STOP_WITHIN;
-	/* A little longer than the writer, which may be in poll(2). */
+	/* The writer ends at .stop_at, or a little later if it is in poll(2) then. */
 	timeout = writer.stop_at + 3 * RETRY_MS * NSEC_PER_MS;
 	pthread_cond_signal(&writer.wake);
 	while (!writer.over && writer_now() < timeout)

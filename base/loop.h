@@ -34,7 +34,8 @@ struct loop {
 	const struct loop_ops *ops;
 };
 
-/* Monotonic nanoseconds; NEVER is later than any of them. */
+/* A time or a duration in nanoseconds; times are of a monotonic clock. NSEC_NEVER is later than any
+ * time. */
 typedef uint64_t nsec_t;
 #define NSEC_NEVER UINT64_MAX
 #define NSEC_PER_MS ((nsec_t)1000000)

@@ -10,11 +10,11 @@
 
 enum {
 	THRESHOLD = 128 * 1024, /* glibc's initial value of both thresholds */
-	/* octets freed since the last trim that make one worthwhile; a few may hold many pages */
+	/* a trim is worthwhile after this many freed octets; few octets may hold many pages */
 	TRIM_WORTH = 16 * 1024,
-	/* most octets freed since the last call for the heap to count as quiet */
+	/* the heap counts as quiet if no more octets were freed since the last call */
 	TRIM_QUIET = 64 * 1024,
-	TRIM_CALLS = 6, /* calls to wait for a quiet heap */
+	TRIM_CALLS = 6, /* mem_trim() waits this many calls, at most, for a quiet heap */
 };
 
 static atomic_uint_fast64_t allocs, frees, fail_countdown;

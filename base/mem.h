@@ -41,10 +41,11 @@ void mem_unmap(void *p, size_t bytes);
 void mem_settle(void);
 
 /**
- * mem_trim - call every few seconds, in a thread with no deadlines: returns free memory between
- * allocations to the system, once little more is freed
+ * mem_trim - call every few seconds, in a thread with no deadlines: returns to the system the free
+ * memory that lies between allocations
  *
- * An allocation of another thread may wait some milliseconds for it.
+ * An allocation of another thread may wait some milliseconds for it. So nothing is returned while
+ * much memory is being freed, except after several calls.
  */
 void mem_trim(void);
 

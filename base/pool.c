@@ -101,7 +101,7 @@ static struct slab *slab_new(struct pool *pool)
 	return slab;
 }
 
-/* A slab with a free object, removed from its list. */
+/* A slab that has a free object; it is removed from its list. */
 static struct slab *slab_for_get(struct pool *pool)
 {
 	struct list *it = list_pop(&pool->partial);

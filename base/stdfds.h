@@ -9,8 +9,8 @@
  * closed are /dev/null
  *
  * State:  the kernel gives the least free number to the next socket, file or pipe.
- * Danger: a program without standard error writes its messages to the file that got number 2: log
- *         lines went to the control socket of another gateway, as commands.
+ * Danger: a program without standard error writes its messages to the file that got number 2. Log
+ *         lines then go to the control socket of another gateway, as commands.
  * Rule:   main() calls this first.
  * Pinned: tests/operators/run.sh:case_closed_output
  *

@@ -29,7 +29,7 @@ struct timer {
 
 struct timer_queue {
 	struct timer *first;
-	size_t n; /* armed */
+	size_t n; /* number of armed timers */
 	uint64_t turn;
 	uint64_t steps; /* timers looked at so far: a measure of cost, for tests */
 };
@@ -66,11 +66,11 @@ static inline nsec_t timer_next(const struct timer_queue *q)
 
 /**
  * timer_run - call .fire of the timers due at @now
- * @most: timers to look at, at most: bounds the time of a turn
+ * @most: most timers to look at, which bounds the time of a turn
  *
- * The longest due first; timers of the same time in the order armed, those put off behind the
- * others.
- * Return: whether more are due already: call again soon.
+ * The timer that has been due longest is the first. Timers that are due at the same time follow in
+ * the order in which they were armed; a timer that was put off is behind the others.
+ * Return: whether more timers are due already: call again soon.
  */
 bool timer_run(struct timer_queue *q, nsec_t now, unsigned most);
 
