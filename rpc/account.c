@@ -57,7 +57,7 @@ void rpc_account_answer_late(struct rpc_account *a, struct rpc_transport *t, uin
 }
 
 /* "A Requester MUST NOT send unacknowledged requests in excess of this granted limit" (RFC 8166
- * section 3.3.1): the responder still has a call that the requester gave up. */
+ * section 3.3.1): the responder still has a call that the requester has abandoned. */
 void rpc_account_forget(const struct rpc_account *a, struct rpc_transport *t, uint32_t xid)
 {
 	if (a->in_flight > 0)

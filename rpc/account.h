@@ -5,12 +5,12 @@
 #include "rpc/transport.h"
 
 /**
- * struct rpc_account - the calls this end sends: forward (initiator) or reverse (acceptor), as version
- * 1 and the early draft of version 2 count them
+ * struct rpc_account - the calls that this end sends: forward ones of an initiator, reverse ones of
+ * an acceptor. Version 1 and the early draft of version 2 count credits in this way.
  *
- * Calls in flight <= min(requested, granted); granted is 1 until the first reply (RFC 8166
- * section 3.3). There is one such account: an initiator's calls are all forward, an acceptor's
- * all reverse, and what the peer sends is bounded by the Receives posted for it.
+ * Calls in flight <= min(requested, granted); granted is 1 until the first reply (RFC 8166 section
+ * 3.3). There is one such account: the calls of an initiator are all forward, those of an acceptor
+ * all reverse. The Receives posted for the peer bound what the peer sends.
  *
  *              forward calls                     reverse calls (rfc5666bis-01 section 8)
  *   initiator  requests own.credits              grants own.rev_credits
@@ -39,10 +39,12 @@ static inline bool rpc_is_reverse(const struct rpc_params *own, enum rpc_dir dir
 	return by_initiator == (dir == RPC_REPLY);
 }
 
-/** rpc_account_requests - rdma_credit of a call: most calls of ours that are wanted in flight. */
+/** rpc_account_requests - rdma_credit of a call: number of calls that this end wants to have in
+ * flight. */
 uint32_t rpc_account_requests(const struct rpc_params *own);
 
-/** rpc_account_grants - rdma_credit of a reply: calls of the peer accepted at once; never 0. */
+/** rpc_account_grants - rdma_credit of a reply: number of calls of the peer that this end accepts
+ * at once; never 0. */
 uint32_t rpc_account_grants(const struct rpc_params *own);
 
 /** rpc_account_limit - calls that may be in flight. */
@@ -55,29 +57,31 @@ void rpc_account_call(struct rpc_account *a, struct rpc_transport *t, uint32_t x
 void rpc_account_grant(struct rpc_account *a, uint32_t credit);
 
 /**
- * rpc_account_answer - an answer to @xid came: it frees the credit of its call
+ * rpc_account_answer - an answer to @xid came, which frees the credit of its call
  *
- * Return: whether a call waits for it; if not, @t counts it as dropped or late.
+ * Return: whether a call waits for the answer; if not, @t counts the answer as dropped or late.
  */
 bool rpc_account_answer(struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
 
-/** rpc_account_answer_late - rpc_account_answer() for an answer that is known to belong to a call abandoned
- * before: no call waits for it, even if a later call has its XID. */
+/** rpc_account_answer_late - rpc_account_answer() for an answer that is known to belong to an
+ * abandoned call. No call waits for this answer, even if a later call has the same XID. */
 void rpc_account_answer_late(struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
 
-/** rpc_account_forget - the call @xid is abandoned; it keeps its credit until it is answered. */
+/** rpc_account_forget - the call @xid is abandoned. The call keeps its credit until it is
+ * answered. */
 void rpc_account_forget(const struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
 
 /**
  * rpc_account_cut - a reply or report that ends early names @xid; sets @rx
  *
- * State:  a message of 16 octets or more ends within its header, or within the RPC header behind
- *         that.
- * Danger: if it is dropped (rfc5666bis-01 8.3.3), the call that it names waits for ever. If it is
- *         believed, a report about no call frees the credit of another call.
- * Rule:   it counts as a reply that cannot be parsed (5.5), if the user has a call of that XID; .cut
- *         asks the user. Nothing else in the message counts. The caller drops what may be a call:
- *         an acceptor may have calls in reverse direction, and knows reports by their type.
+ * State:  a message of 16 octets or more ends within its transport header, or within the RPC header
+ *         after that.
+ * Danger: if the message is dropped (rfc5666bis-01 8.3.3), the call that it names waits for ever.
+ *         If all of it is believed, a report about no call frees the credit of another call.
+ * Rule:   the message counts as a reply that cannot be parsed (rfc5666bis-01 5.5), if the user has
+ *         a call of that XID: .cut asks the user. No other field of the message counts. The caller
+ *         of this function drops a message that may be a call. To an acceptor, any message of
+ *         unknown direction may be a call, except a report.
  * Pinned: tests/v1/test_conn_errors.c:answers_cut_short_fail_their_call
  *
  * Return: whether the call of @xid was abandoned before: its credit is free.

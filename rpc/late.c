@@ -10,7 +10,8 @@ static void remove_at(struct rpc_late *l, unsigned i)
 	memmove(&l->again[i], &l->again[i + 1], (l->n - i) * sizeof(l->again[0]));
 }
 
-/* The newest entry with @xid, which is replaced last of these. Return: its index, or .n. */
+/* The newest entry with @xid, which is the last of these to be replaced. Return: its index, or
+ * .n. */
 static unsigned newest(const struct rpc_late *l, uint32_t xid)
 {
 	for (unsigned i = l->n; i-- > 0;)

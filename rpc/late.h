@@ -10,18 +10,18 @@
  *
  * Procedures without replies (Call-only, draft-07 4.7) look like any other, so a call that was
  * abandoned may still be answered. An answer to one of the last RPC_LATE such calls is recognized.
- * Calls abandoned before those count as Call-only: no answer is expected.
+ * Calls that were abandoned earlier count as Call-only: no answer is expected.
  *
  * A requester may send a call again that got no answer, with its XID (draft-07 4.6.5). Then there
  * may be two answers, or one if the responder noticed that it is the same call. So the first answer
- * counts as that of the waiting call, and one more is late. If it is known which call an answer
- * belongs to, that decides.
+ * counts as that of the waiting call, and one more is late. An answer whose call is known in
+ * another way goes to rpc_late_take_first() instead.
  */
 enum { RPC_LATE = 64 };
 
 struct rpc_late {
 	uint32_t xids[RPC_LATE];
-	/* of the newest entry of an XID: another call with that XID waits for an answer */
+	/* set in the newest entry of an XID: another call with that XID waits for an answer */
 	bool again[RPC_LATE];
 	unsigned n;
 };
@@ -36,7 +36,7 @@ void rpc_late_again(struct rpc_late *l, uint32_t xid);
  * and no other waits. */
 bool rpc_late_take(struct rpc_late *l, uint32_t xid);
 
-/** rpc_late_take_first - an answer to @xid came that is known to belong to a call abandoned.
+/** rpc_late_take_first - an answer to @xid came that is known to belong to an abandoned call.
  * Return: whether that call is in the list. */
 bool rpc_late_take_first(struct rpc_late *l, uint32_t xid);
 

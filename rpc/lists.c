@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: the lists are taken into the message's chunk tables first; what they mean is known when the
- * direction of the RPC message is:
+ * Operation: first the lists are decoded into the message's chunk tables. Their meaning depends on
+ * the direction of the RPC message:
  *
  *   inline      msg_type of the RPC header               -> call or reply
  *   external    Position-Zero Read chunk present         -> call, that is its body
  *               none, but a Reply chunk                  -> reply, that is its body
  *
- * Every count is bounded by the octets left and by the tables before it is used,
- * so a lying list costs no more time than its octets. Lengths are summed in 64 bits.
+ * Every count is bounded by the octets left and by the tables before it is used, so a list with a
+ * false count costs no more time than its octets. Lengths are summed in 64 bits.
  */
 #include "rpc/lists.h"
 
@@ -137,7 +137,8 @@ static int check_positions(const struct rpc_msg *m, uint64_t stream)
 		if (c->position < end || c->position - moved > stream)
 			return ERR_XDR;
 		end = c->position + c->length;
-		/* Positions are multiples of four: the next is not below RPCHDR_LEAST_CALL + moved. */
+		/* Positions are multiples of four: the next Position is not below RPCHDR_LEAST_CALL
+		 * + moved. */
 		moved += c->length + xdr_pad(c->length);
 	}
 	return 0;
@@ -163,7 +164,7 @@ int rpc_lists_inline(struct rpc_msg *m, struct view body, bool *dir_known)
 	 * message, so the message cannot be inline as well. Only a requester has Read chunks. */
 	if (rpc.xid != m->xid || m->has_body_chunk || (m->dir == RPC_REPLY && m->nreads))
 		return ERR_XDR;
-	/* A Reply chunk with octets in it is the reply or a part of it (section 5.2.3), so an
+	/* A Reply chunk with octets in it is the reply, or a part of it (section 5.2.3). Then an
 	 * inline body cannot be complete. */
 	if (m->dir == RPC_REPLY && m->has_reply && m->reply.length)
 		return ERR_XDR;

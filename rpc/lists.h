@@ -7,9 +7,9 @@
 #include "xdr/cursor.h"
 
 /**
- * The three chunk lists of version 1 (RFC 8166 section 4, rfc5666bis-01 section 5), which the early
- * draft of version 2 kept unchanged, to and from struct rpc_msg; and checks of the payload stream
- * behind them. Draft -07 has other lists in other orders: v2/chunks.h.
+ * The three chunk lists of version 1 (RFC 8166 section 4, rfc5666bis-01 section 5), to and from
+ * struct rpc_msg. The early draft of version 2 has the same lists. Also checks of the payload
+ * stream after the lists. Draft -07 has other lists in other orders: v2/chunks.h.
  */
 
 /**

@@ -33,8 +33,8 @@ struct rpc_chunk {
 	uint64_t length; /* sum of the segments' lengths, octets */
 };
 
-/* How the data of a Write chunk are to be returned, or were: numbers and words are those of
- * docs/rtrext-profile.md, section 6. */
+/* How the data of a Write chunk are to be returned, or were returned. Numbers and words are those
+ * of docs/rtrext-profile.md, section 6. */
 enum rpc_way {
 	RPC_BY_WRITE = 1,  /* RDMA Write */
 	RPC_BY_SEND = 2,   /* in the Send of the Reply, behind it */
@@ -44,8 +44,8 @@ enum rpc_way {
 	RPC_NO_ITEM = 6,   /* Replies: there were no data */
 };
 
-/** struct rpc_wish - how the data of one Write chunk are to be returned. In a Reply to be sent
- * .way is how an item in the same Send was requested. */
+/** struct rpc_wish - how the data of one Write chunk are to be returned. In a Reply that is to be
+ * sent, .way says how the Call requested an item that is in the same Send. */
 struct rpc_wish {
 	enum rpc_way way;
 	uint32_t least; /* Calls: shorter items stay in the payload stream; octets */
@@ -61,12 +61,12 @@ struct rpc_msg {
 	uint32_t xid;
 	enum rpc_dir dir;
 
-	/* The payload stream: either octets carried in Sends, in order ... */
+	/* The payload stream if Sends carry it: its octets, in order. */
 	struct view body[RPC_MAX_VIEWS];
 	unsigned nbody;
-	/* ... or a body chunk. In a call: Read segments to pull (version 1: the
-	 * Position-Zero Read chunk; version 2: the Call chunk). In a reply: the
-	 * requester's Reply chunk with the lengths the responder really wrote. */
+	/* The payload stream if it is in exposed memory: a body chunk. In a call, Read segments to
+	 * fetch (version 1: the Position-Zero Read chunk; version 2: the Call chunk). In a reply,
+	 * the requester's Reply chunk with the lengths that the responder really wrote. */
 	bool has_body_chunk;
 	bool has_reply; /* calls: a provisional Reply chunk */
 	/* replies received: the message has the form of the round-trip extension, with or without
@@ -83,15 +83,15 @@ struct rpc_msg {
 	/* Round-trip extension: data that travel in the same Send. A chunk of a Call's .reads or a
 	 * Reply's .writes with a length and no segments has its data at placed[.first]. */
 	unsigned nplaced;
-	/* Round-trip extension, several Sends: octets of memory for what is not in the first
-	 * Send. */
+	/* Round-trip extension, several Sends: memory for the octets that are not in the first
+	 * Send, in octets. */
 	uint32_t gathered;
 	/* Round-trip extension, calls: Receives reserved for the reply; 0 counts as 1. */
 	uint32_t reserved;
 	/*
-	 * Round-trip extension: how the data of .writes are to be returned, or were: one entry for
-	 * each, or none. A Call's chunk BY_SEND has no segments; its length is the most that can be
-	 * returned so.
+	 * Round-trip extension: how the data of .writes are to be returned, or were returned. One
+	 * entry for each of .writes, or none. A Call's chunk BY_SEND has no segments; its length is
+	 * the most that can be returned so.
 	 */
 	unsigned nwishes;
 
@@ -99,9 +99,10 @@ struct rpc_msg {
 	unsigned nreads, nwrites, nsegs;
 	struct view placed[RPC_MAX_PLACED];
 	struct rpc_wish wishes[RPC_MAX_WISHES];
-	struct rpc_chunk reads[RPC_MAX_CHUNKS];	 /* calls: data items, by rising position, none 0 */
+	/* calls: data items, sorted by position, which is never 0 */
+	struct rpc_chunk reads[RPC_MAX_CHUNKS];
 	struct rpc_chunk writes[RPC_MAX_CHUNKS]; /* calls: provisional; replies: lengths written */
-	/* last, so that a copy may end behind those in use */
+	/* the last field, so that rpc_msg_copy() can stop after the segments in use */
 	struct segment segs[RPC_MAX_SEGMENTS];
 };
 
@@ -121,8 +122,8 @@ static inline bool rpc_msg_has_chunks(const struct rpc_msg *m)
 }
 
 /** rpc_msg_placed - the data of @c, if they came in the same Send as @m; borrowed, valid as long as
- * the views of @m. NULL: they did not come so. @c is a Read chunk of the Call @m or a Write chunk
- * of the Reply @m. */
+ * the views of @m. NULL: the data did not come in that Send. @c is a Read chunk of the Call @m or a
+ * Write chunk of the Reply @m. */
 static inline const uint8_t *rpc_msg_placed(const struct rpc_msg *m, const struct rpc_chunk *c)
 {
 	return m->nplaced && c->length && c->count == 0 ? m->placed[c->first].data : NULL;

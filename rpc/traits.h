@@ -6,17 +6,18 @@
 #include <stdint.h>
 
 /**
- * struct rpc_traits - properties of a protocol version, for code that relays its messages and plans
- * their forms without knowing their encoding
+ * struct rpc_traits - what a protocol version can do, and how long its headers are. For code that
+ * relays messages, and plans their forms, without knowing their encoding
  *
- * One constant a version. What differs from connection to connection is in struct rpc_limits.
+ * One constant a version. Limits that differ from connection to connection are in struct
+ * rpc_limits.
  */
 struct rpc_traits {
 	/*
-	 * Messages may be continued over several Sends. Replies, too, so no Call fails because it
-	 * has no Reply chunk, and a Reply chunk that is offered has the length of the longest Reply
-	 * expected. If false, a Reply goes inline or into the Reply chunk, and one that is offered
-	 * is used.
+	 * Messages may be continued over several Sends, Replies included. So no Call fails because
+	 * it has no Reply chunk. A Reply chunk that is offered has the length of the longest Reply
+	 * expected. If false, a Reply goes inline or into the Reply chunk, and a Reply chunk that
+	 * is offered is used.
 	 */
 	bool continues;
 	/* Credits are Calls in flight, and each error is about one of them. If false, credits are
@@ -32,8 +33,8 @@ struct rpc_traits {
 	bool padded_reads;   /* Old peers include the XDR pad in a Read chunk. */
 	bool unsure_lengths; /* Some servers report wrong lengths, or truncate Replies silently. */
 
-	/* Octets of the longest segment to join from several offered on the other leg, because even
-	 * peers that announce no limit have one. */
+	/* Octets of the longest segment that may be joined from several segments of the other leg.
+	 * Even a peer that announces no limit has one. */
 	uint32_t joined_bytes;
 
 	/* Octets of headers. */

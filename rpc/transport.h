@@ -92,38 +92,40 @@ struct rpc_rx {
 	bool continued;	     /* MSG: its body follows the parts delivered before it */
 	uint32_t remaining;  /* PART: octets of payload stream still to come, after this part */
 	bool first;	     /* PART: begins a continued message */
-	/* any kind: a message of several Sends in progress was given up; drop its parts */
+	/* any kind: the message of several Sends in progress was given up: the user drops its
+	 * parts */
 	bool abandon;
 	uint32_t xid; /* ERROR, HELD, GROUP */
 	enum rpc_dir group_dir;
-	/* ERROR: RPC_REPLY: about a call of ours; RPC_CALL: about a reply of ours. RPC_REPLY if the
-	 * wire does not tell. */
+	/* ERROR: RPC_REPLY: about a call of this end; RPC_CALL: about a reply of this end.
+	 * RPC_REPLY if the wire does not tell. */
 	enum rpc_dir error_dir;
 	struct rpc_error error; /* ERROR, OTHER_VERSION */
 	bool doubtful; /* ERROR: it may be about a form of the call that was given up before */
 	/* ERROR: a truncated answer names .xid. If a call with that XID waits, the user calls
-	 * cut(); if not, nothing happened. */
+	 * cut(). If not, the message has no effect. */
 	bool cut;
-	bool also; /* ERROR: the call .also_xid of ours is lost as well: SYSTEM */
+	bool also; /* ERROR: the call .also_xid of this end fails, too, with RPC_ERROR_SYSTEM */
 	uint32_t also_xid;
 };
 
-/* When a message of several Sends may begin. Once begun it must go on to its end, whatever the
- * peer's credits: nothing of this end comes between its parts, not even a grant. */
+/* When a message of several Sends may begin. A message that has begun must go on to its end,
+ * whatever credits the peer has: this end sends nothing between its parts, not even a grant. */
 enum rpc_cover {
 	/* At once. For one of the two ends only, because otherwise both may wait for the other's
 	 * grant. */
 	RPC_COVER_NONE,
-	/* When the peer's credits cover all of it, or as far as credits are certain to return by
-	 * themselves. The message has no other form. */
+	/* When the credits from the peer cover the whole message, or all credits that can be open
+	 * are open. The message has no other form, so it waits. */
 	RPC_COVER_WAIT,
-	/* The same condition, checked once at its turn: the message has another form. */
+	/* When the credits from the peer cover the whole message. Checked once: the message has
+	 * another form, and does not wait. */
 	RPC_COVER_NOW,
 };
 
 /** struct rpc_run - octets of data in one Send. */
 struct rpc_run {
-	/* zeros to send before the octets, in pieces as long as the rest of the header's buffer */
+	/* number of zeros to send before the octets, from the rest of the buffer of the header */
 	uint32_t gap;
 	uint32_t item; /* index in .placed */
 	uint32_t from, length;
@@ -162,7 +164,7 @@ struct rpc_window {
 	bool is_open;	     /* one more may be sent */
 	bool waits;	     /* a message of several Sends waits for more credits */
 	bool is_peer_closed; /* the peer has used all credits it was granted */
-	/* the peer has no credits because this end withholds them: the peer accepts more */
+	/* .is_peer_closed, and this end could send the peer more credits now, or withholds them */
 	bool is_peer_kept;
 	uint32_t promised; /* messages that the peer may still send; 0: not known */
 };
@@ -201,14 +203,14 @@ struct rpc_transport_ops {
 	 * For a user that must let messages wait: their credits count at once, because otherwise
 	 * two ends that both wait for memory could wait for each other. All messages given to
 	 * arrive() and not yet to recv() go to recv() in the same order. Exception: a message for
-	 * which it returned 1 (a grant) may go before the others.
+	 * which arrive() returned 1 (a grant) may go before the others.
 	 * Return: 0, 1, or as recv().
 	 */
 	int (*arrive)(struct rpc_transport *t, struct view in);
 
 	/**
-	 * gather - complete a message after RPC_RX_GROUP; .held of the transport is as it was then,
-	 * with the last Send added
+	 * gather - complete a message after RPC_RX_GROUP. The user has added the last Send to .held
+	 * of the transport
 	 * @block: memory of .remaining octets; NULL if that is 0
 	 * @from, @to: range of @block to fill now; the copy may be done in steps, because it may be
 	 *             long
@@ -238,9 +240,9 @@ struct rpc_transport_ops {
 	 *
 	 * Advances @tx->body_sent and takes the credit.
 	 * Return: 0: this is the last Send of the message; 1: more follow;
-	 * ERR_AGAIN: no credit, or not enough (call control() once more then);
-	 * ERR_TOOBIG: the message cannot be expressed (too long and no continuation), or its .cover
-	 * will not come;
+	 * ERR_AGAIN: no credit, or not enough (then call control() once more);
+	 * ERR_TOOBIG: the message cannot be expressed (too long and no continuation), or the
+	 * credits that its .cover wants will not come;
 	 * ERR_NOSPACE: @cap is too small. On error nothing was sent.
 	 */
 	int (*encode)(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
@@ -277,7 +279,8 @@ struct rpc_transport_ops {
 	 * report - queue an error report about the peer's message @xid
 	 * @dir: direction of the message it answers (RPC_CALL normally)
 	 *
-	 * Maps to what the version can say. Return: 0, or ERR_NOSPACE if RPC_REPORTS wait.
+	 * The report becomes one that the version has. Return: 0, or ERR_NOSPACE if RPC_REPORTS
+	 * wait.
 	 */
 	int (*report)(struct rpc_transport *t, uint32_t xid, enum rpc_dir dir,
 		      const struct rpc_error *e);
@@ -318,7 +321,7 @@ struct rpc_transport_ops {
 	void (*forget)(struct rpc_transport *t, uint32_t xid);
 
 	/** cut - the call @xid of this end, which waits for an answer, got a truncated one (.cut of
-	 * struct rpc_rx): its credit is free. NULL if the version reports no message so. */
+	 * struct rpc_rx): its credit is free. NULL if the version never sets .cut. */
 	void (*cut)(struct rpc_transport *t, uint32_t xid);
 
 	/**
@@ -344,14 +347,15 @@ struct rpc_transport {
 	/* set before recv() and again(): octets of the message in the second piece of its
 	 * Receive */
 	struct view bulk;
-	/* Set before recv() and gather(): the earlier Sends of the message of several Sends under
-	 * way. */
+	/* Set before recv() and gather(): the earlier Sends of the message of several Sends that is
+	 * in progress. */
 	const struct rpc_octets *held;
 	unsigned nheld;
 	/*
-	 * Where credits are calls in flight. .spare: Receives posted and not reserved, beside the
-	 * one for a call's reply; set before encode() of a call. .kept: Receives that calls reserve
-	 * for their replies, beyond one each.
+	 * For versions whose credits are calls in flight. .spare: posted Receives that no call has
+	 * reserved, without the one for the reply of the next call; the user sets it before
+	 * encode() of a call. .kept: Receives that calls have reserved for their replies, beyond
+	 * one each.
 	 */
 	uint32_t spare, kept;
 	struct rpc_counters count;
