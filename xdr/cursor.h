@@ -84,7 +84,8 @@ static inline bool xdr_get_bool(struct xdr_in *x)
 }
 
 /** xdr_get_empty_lists - whether the next three words are zero: three lists, or optional chunks,
- * are empty. If so they count as read; if not, nothing does. Most messages have them. */
+ * are empty. If they are, they count as read; if not, nothing is read. Most messages have three
+ * empty lists. */
 static inline bool xdr_get_empty_lists(struct xdr_in *x)
 {
 	static const uint8_t none[XDR_EMPTY_LISTS];

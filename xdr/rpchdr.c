@@ -5,7 +5,7 @@
 
 enum { REPLY_WORDS = 2, CALL_WORDS = 6 };
 
-/* Each relayed message is looked at once or twice, so its length is checked only once. */
+/* This runs once or twice for each relayed message, so the length is checked only once. */
 int rpchdr_peek(struct rpchdr *h, struct view body)
 {
 	const uint8_t *p = body.data;

@@ -13,7 +13,8 @@ struct rpchdr {
 	uint32_t prog, vers, proc; /* calls only */
 };
 
-/* The smallest header of a call: six words, credential and verifier without a body. No data item begins in it. */
+/* Octets of the smallest header of a call: six words, and credential and verifier without a body.
+ * No data item begins within the header. */
 enum { RPCHDR_LEAST_CALL = 40 };
 
 /**
