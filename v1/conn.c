@@ -71,7 +71,7 @@ static struct v1_header vers_report(const struct v1_conn *c, uint32_t xid, uint3
 }
 
 /* The answer to a message of another version: ERR_VERS with the range. If the range includes that
- * version, but this connection does not speak it, draft-07 7.1.2's code. */
+ * version, and this connection does not speak it: the code of draft-07 7.1.2. */
 static struct v1_header other_version_report(const struct v1_conn *c, uint32_t xid, uint32_t vers)
 {
 	struct v1_header h = vers_report(c, xid, vers);
@@ -154,8 +154,8 @@ static void recv_short(struct v1_conn *c, const struct v1_header *h, bool is_no_
 		conn_cut(&c->t, h->xid);
 }
 
-/* Errors come from responders only, so this is about a call of ours. A code that does not
- * exist still says that no reply follows. */
+/* Errors come from responders only, so this error is about a call of this end. Even a code that
+ * does not exist says that no reply follows. */
 static int v1_recv_error(struct v1_conn *c, const struct v1_header *h, struct rpc_rx *rx)
 {
 	if (!rpc_account_answer(&c->calls, &c->t, h->xid))
@@ -171,8 +171,8 @@ static int v1_recv_error(struct v1_conn *c, const struct v1_header *h, struct rp
 	if (h->err != V1_ERR_VERS)
 		return 0;
 	rx->error = (struct rpc_error){RPC_ERROR_VERS, .a = h->low, .b = h->high};
-	/* A peer without version 1 will not answer the next call either. An invalid range is
-	 * ignored. */
+	/* The range does not have version 1: the peer will not answer the next call either. An
+	 * invalid range is ignored. */
 	return h->low > h->high || (h->low <= V1_VERSION && h->high >= V1_VERSION) ? 0 : ERR_VERS;
 }
 
@@ -193,7 +193,8 @@ static int recv_reply(struct v1_conn *c, const struct v1_header *h, struct rpc_r
 {
 	struct v1_header report = chunk_report(h->xid);
 
-	/* An RDMA_NOMSG that is not a long call cannot be a reverse reply: it is a broken call. */
+	/* A reverse reply has no chunks. So an RDMA_NOMSG without a long call counts as a malformed
+	 * call, not as a reply. */
 	if (rpc_is_reverse(&c->t.own, RPC_REPLY, false) && rpc_msg_has_chunks(c->t.own.msg))
 		return v1_refuse(c, &report, h->proc == V1_NOMSG, rx);
 	if (!rpc_account_answer(&c->calls, &c->t, h->xid))
@@ -214,7 +215,8 @@ static int recv_malformed(struct v1_conn *c, const struct v1_header *h, int why,
 	return v1_refuse(c, &report, is_call, rx);
 }
 
-/* Whether a message that ends early may be a call. Only its type tells an acceptor that it is none. */
+/* Whether a message that ends early may be a call. To an acceptor, any message of unknown direction
+ * may be a call, except a report. */
 static bool may_be_call(const struct v1_conn *c, const struct v1_header *h, bool dir_known)
 {
 	if (h->proc == V1_ERROR)

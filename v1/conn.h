@@ -24,9 +24,9 @@ enum {
  * - Receives posted: an initiator params.credits + params.rev_credits; an acceptor params.credits,
  *   and params.rev_credits for the replies to its reverse calls.
  * - After set_credits() lowered a grant, the old number of Receives stays posted until the calls
- *   granted before have come in: the peer learns of it from the next reply only.
- * - A reply, or RPC_RX_ERROR, frees the credit of its call, and nothing else does. A call abandoned
- *   with forget() keeps its credit, and a Receive, until its answer is dropped.
+ *   granted before have come in: the peer learns of the lower grant only from the next reply.
+ * - Only a reply, or RPC_RX_ERROR, frees the credit of its call. A call abandoned with forget()
+ *   keeps its credit, and a Receive, until its answer is dropped.
  * - A reply or error while no call is in flight is dropped and counted. An error with .cut frees
  *   nothing until cut() is called.
  * - The direction follows from role and message: rpc_tx.reverse is not looked at.

@@ -38,8 +38,8 @@ struct v1_header {
  * @dir_known: whether m->dir holds the direction, on success and on failure
  * @in: borrowed; the octets of one Send
  *
- * V1_MSGP decodes as V1_MSG does (RFC 8166 section 4.2.4), V1_DONE only as far as its fixed fields.
- * V1_ERROR is understood under every version number. Allocates nothing.
+ * V1_MSGP is decoded as V1_MSG (RFC 8166 section 4.2.4). Of V1_DONE only the fixed fields are
+ * decoded. V1_ERROR is understood under every version number. Allocates nothing.
  *
  * Return: 0;
  * ERR_SHORT: too small for a header and the RPC header that follows it; drop it and believe no

@@ -4,7 +4,7 @@
 
 #include "rpc/traits.h"
 
-/** Properties of version 1: header sizes and habits. */
+/** What version 1 can do, and how long its headers are. */
 extern const struct rpc_traits v1_traits;
 
 #endif
