@@ -4,7 +4,7 @@
 
 #include "rpc/traits.h"
 
-/** Properties of version 2: header sizes and habits. */
+/** What version 2 can do, and how long its headers are. */
 extern const struct rpc_traits v2_traits;
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "rpc/traits.h"
 
-/** Properties of the early draft of version 2: header sizes and habits. */
+/** What the early draft of version 2 can do, and how long its headers are. */
 extern const struct rpc_traits early_traits;
 
 #endif
