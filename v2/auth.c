@@ -66,7 +66,7 @@ int v2_auth_broken(struct v2_conn *c, const char *why)
 	return failed(c);
 }
 
-/* Profile section 7: local policy decides (5.2.6). */
+/* The peer does not authenticate. Profile section 7: local policy decides what follows (5.2.6). */
 static int without(struct v2_conn *c)
 {
 	c->auth->verdict = V2_AUTH_ABSENT;

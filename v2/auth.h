@@ -18,7 +18,8 @@ enum v2_auth_verdict {
 	V2_AUTH_GOING,
 	V2_AUTH_DONE,
 	V2_AUTH_ABSENT, /* the peer does not support host authentication */
-	V2_AUTH_FAILED, /* the messages that next() still has are sent, then the connection ends */
+	/* this end sends the messages that next() still has, then ends the connection */
+	V2_AUTH_FAILED,
 };
 
 struct v2_auth;
@@ -38,7 +39,7 @@ struct v2_auth_ops {
 	 * authentication. Return: whether that is possible at this point; the verdict is ABSENT
 	 * then. */
 	bool (*absent)(struct v2_auth *auth);
-	/* The next value to send, in at most @room octets; with properties 1 to 5 in the same
+	/* The next value to send, of at most @room octets. If properties 1 to 5 are in the same
 	 * message, @properties octets less. Return: whether there is one. */
 	bool (*next)(struct v2_auth *auth, size_t room, size_t properties, struct v2_auth_out *out);
 	/* The message with that value is about to be posted; the value, at @value_at, may still be
@@ -58,7 +59,8 @@ struct v2_auth {
 
 struct v2_conn;
 
-/** v2_auth_is_going - whether nothing else may be sent yet; also between a failure and the end. */
+/** v2_auth_is_going - whether only messages of host authentication may be sent: until it is over,
+ * and between a failure and the end of the connection. */
 bool v2_auth_is_going(const struct v2_conn *c);
 
 /** v2_auth_send - the next message, as rpc_transport_ops.control(). */

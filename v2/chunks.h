@@ -5,9 +5,9 @@
 #include "v2/header.h"
 
 /**
- * Chunk lists (sections 4.5 and 8.3). Every v2_get_* returns 0 or an error with
- * p->fault set: RDMA2_ERR_BAD_XDR for what cannot be parsed or is out of order,
- * RDMA2_ERR_SEGMENTS, _READ_CHUNKS or _WRITE_CHUNKS for more than is taken here.
+ * Chunk lists (sections 4.5 and 8.3). Every v2_get_* returns 0 or an error with p->fault set:
+ * RDMA2_ERR_BAD_XDR for what cannot be parsed or is out of order, RDMA2_ERR_SEGMENTS, _READ_CHUNKS
+ * or _WRITE_CHUNKS for more than this end accepts.
  */
 
 /** v2_get_call_chunk - rdma_call: one or more Read segments, all at Position zero. */

@@ -8,12 +8,12 @@
  * 	OPEN     <---------- CONNPROP_FINAL
  * 	     <=== Calls, Replies, GRANTs, ERRORs, both ways ===>
  *
- * The initiator's first message is its properties. It sends nothing else until an answer has told
- * the peer's version and credits (section 4.3). The acceptor sends nothing before it has received
+ * The initiator's first message is its properties. It sends nothing else until an answer shows the
+ * peer's version and credits (section 4.3). The acceptor sends nothing before it has received
  * version 2; its first message is its properties. An initiator that calls at once, without
  * properties, is served with the defaults of section 5.2, and so is one that never sends its last
- * properties. An ERR_VERS in answer to the first message ends this state machine: another version's
- * takes the connection over.
+ * properties. An ERR_VERS in answer to the first message ends this state machine: the state machine
+ * of another version takes the connection over.
  *
  * With host authentication (auth.h), CONNPROP_MIDDLEs with its values are exchanged first, and the
  * states above change when the last FINAL was received, or sent.
@@ -23,9 +23,9 @@
  * inline when they fit, otherwise continued. Both take their credit from v2/credit.h at that
  * moment.
  *
- * While a continued message of ours is under way nothing else is sent, not even a GRANT. So it
- * begins when the peer's credits cover all of it (credit_cover.h). The receiving half (conn_rx.c) accepts
- * a GRANT or an ERROR between parts all the same.
+ * While a continued message of ours is under way nothing else is sent, not even a GRANT. So a
+ * continued message begins when the peer's credits cover all of it (credit_cover.h). The receiving
+ * half (conn_rx.c) accepts a GRANT or an ERROR between the parts of the peer, though.
  */
 #include "v2/conn.h"
 
@@ -58,7 +58,8 @@ static bool is_reverse_ok(const struct v2_conn *c, const struct rpc_msg *m, bool
 	return false;
 }
 
-/* Whether @m fits version 2 and this peer, so that no later Send of it can fail. */
+/* Whether version 2 can express the message of @tx toward this peer, so that no later Send of it
+ * can fail. */
 static bool can_express(const struct v2_conn *c, const struct rpc_tx *tx, size_t header,
 			size_t body)
 {
@@ -105,15 +106,15 @@ static int may_begin(struct v2_conn *c, const struct rpc_tx *tx, size_t header, 
 	return v2_credit_cover_check(c, tx, v2_credit_cover_sends(c, tx->msg, header + body));
 }
 
-/* A peer may announce its limits in the middle of a message. What is left of the message then may
- * no longer fit the parts. */
+/* A peer may announce its limits in the middle of a message. Then the rest of the message may no
+ * longer fit the parts. */
 static bool may_go_on(const struct v2_conn *c, size_t header, size_t left)
 {
 	return header + left <= c->t.peer.send_bytes ||
 	       header + 4 + left % 4 <= c->t.peer.send_bytes;
 }
 
-/* The type of the next Send of @tx, and the octets of body in it. */
+/* Find the type of the next Send of @tx, and the octets of body in it. */
 static uint32_t next_part(const struct v2_conn *c, const struct rpc_tx *tx, size_t header,
 			  size_t left, size_t *body_len)
 {
@@ -127,8 +128,8 @@ static uint32_t next_part(const struct v2_conn *c, const struct rpc_tx *tx, size
 	return m->dir == RPC_CALL ? V2_CALL_MIDDLE : V2_REPLY_MIDDLE;
 }
 
-/* Counts a call as answered. A call of several parts may be reported before its last part was sent
- * and counted. */
+/* Counts a call as answered. A report about a call of several parts may come before the last part
+ * was sent and counted. */
 static void answered(struct v2_conn *c)
 {
 	c->owed--;
@@ -247,8 +248,8 @@ static int emit(struct v2_conn *c, struct v2_hdr *h, uint8_t *buf, size_t cap)
 }
 
 /*
- * Sections 5.2 and 6.3.4. Properties of this end are short, so the whole list fits
- * a first message (props.c) and is never spread over RDMA2_CONNPROP_MIDDLEs (decision 69). Host Authentication,
+ * Sections 5.2 and 6.3.4. Properties of this end are short, so the whole list fits a first message
+ * (props.c) and is never spread over RDMA2_CONNPROP_MIDDLEs (decision 69). Host Authentication,
  * which can be long, goes through auth.c.
  */
 static int send_properties(struct v2_conn *c, uint8_t *buf, size_t cap)
@@ -333,7 +334,8 @@ static int control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 		/* The acceptor's last message answers the initiator's. */
 		if (c->auth->verdict == V2_AUTH_DONE)
 			v2_conn_authenticated(c);
-		/* The reason for the end is sent as well, if it is a report. */
+		/* A failure may have left a report that says why the connection ends: it is sent as
+		 * well. */
 		if (len || c->auth->verdict != V2_AUTH_FAILED || !c->t.nreports || !can_send)
 			return len;
 		return send_report(c, buf, cap);
@@ -381,15 +383,15 @@ static uint32_t sends(const struct rpc_transport *t, bool most)
 {
 	const struct v2_credit *credit = &v2_conn_of_const(t)->credit;
 
-	/* With a peer that counts messages it sent, one message at a time, as long as there is
-	 * another form. */
+	/* Toward a peer that counts messages that it sent, a message takes one Send, as long as it
+	 * has another form. */
 	if (credit->literal_peer)
 		return most ? v2_credit_open(credit) : 1;
 	return most ? UINT32_MAX : v2_credit_open(credit);
 }
 
 /* Whether this end can send the message that would open the peer's window: a further part, or a
- * GRANT. A peer that leaves no credit for it keeps its own window closed. */
+ * GRANT. If this end has no credit for that message, the peer itself keeps its window closed. */
 static bool may_grant(const struct v2_conn *c)
 {
 	return c->tx_open ? v2_credit_can_send(&c->credit) : v2_credit_can_grant(&c->credit);
@@ -410,7 +412,7 @@ static void conn_window(const struct rpc_transport *t, struct rpc_window *w)
 	};
 }
 
-/* If another message waits, its next encode() sets .waits again. */
+/* If another message waits as well, its next encode() sets .waits again. */
 static void conn_unsent(struct rpc_transport *t)
 {
 	v2_conn_of(t)->waits = false;
@@ -471,8 +473,8 @@ int v2_conn_init(struct v2_conn *c, const struct rpc_params *own)
 		return ERR_CONFIG;
 	*c = (struct v2_conn){.t = {.ops = &ops, .version = V2_VERSION, .own = *own}};
 	c->cont.max_bytes = V2_MAX_MESSAGE;
-	/* Zero is the XID of every GRANT. An ERR_INVAL_HTYPE must tell which of the two it is
-	 * about, so this XID is not zero. */
+	/* Zero is the XID of every GRANT. The XID of an ERR_INVAL_HTYPE must tell if it is about a
+	 * GRANT or about the properties. So the XID of the properties is not zero. */
 	if (!own->first_xid)
 		c->t.own.first_xid = 1;
 	v2_credit_init(&c->credit, own->credits, own->literal_credits);

@@ -18,14 +18,14 @@
  * Behaviour that the interface leaves to a version:
  * - A continued message, once begun with encode(), must be encoded to its end. Meanwhile may_send()
  *   is false for any other, and control() has nothing.
- * - .ready may rise without RPC_RX_READY: with the RPC_RX_MSG or RPC_RX_PART of a peer that sends
- *   no properties. The defaults hold then. RPC_RX_READY follows if the properties come after all.
- * - A malformed Reply, or a continued one given up, is reported as RPC_RX_ERROR with
- *   RPC_ERROR_SYSTEM, so that the transaction it belongs to can end.
- * - RPC_RX_ERROR is RPC_REPLY, because the wire does not tell what was answered. Only an INVAL_CONT
- *   that can be about a continued Reply of ours alone is RPC_CALL.
- * - call_credits() is an estimate of what the peer advertises: the widest window it ever opened.
- *   Credits are messages here, and calls in flight hold none.
+ * - .ready may become true without RPC_RX_READY: with the RPC_RX_MSG or RPC_RX_PART of a peer that
+ *   sends no properties. Then the defaults hold. RPC_RX_READY follows if the properties come later.
+ * - A malformed Reply, or a continued Reply that was given up, is reported as RPC_RX_ERROR with
+ *   RPC_ERROR_SYSTEM, so that its transaction can end.
+ * - .error_dir of RPC_RX_ERROR is RPC_REPLY, because the wire does not tell what was answered. It
+ *   is RPC_CALL only for an INVAL_CONT that can be about nothing but a continued Reply of this end.
+ * - call_credits() is an estimate of what the peer advertises: the widest window that the peer ever
+ *   opened. Credits are messages here, and calls in flight hold none.
  * - set_credits() to a lower number takes nothing back: the Receives already granted must stay
  *   posted until the messages for them have come.
  * - forget() frees nothing, because the credit of a message does not depend on its answer.
@@ -44,10 +44,12 @@ enum { V2_MAX_MESSAGE = 8 << 20, V2_SENT = 64, V2_SENT_REPLIES = 32 };
 /** struct v2_report - an RDMA2_ERROR that waits for its credit. */
 struct v2_report {
 	uint32_t xid, vers; /* copied from the message it answers, section 7 */
-	/* if .fault has a .code: .a has V2_FAULT_ bits, .b the XID of what led to it */
+	/* if .fault has a .code: .a has V2_FAULT_ bits, .b the XID of the group that led to the
+	 * fault */
 	struct rpc_error error;
-	struct rtr_fault fault; /* if it has a .code: the report is a Report Error about that */
-	uint32_t number;	/* number of the transmission */
+	/* if it has a .code, the report is a Report Error about this fault */
+	struct rtr_fault fault;
+	uint32_t number; /* number of the transmission */
 };
 
 enum { V2_FAULT_REPLY = 1, V2_FAULT_HAS_LEAD = 2, V2_FAULT_LEAD_REPLY = 4 };
@@ -55,17 +57,17 @@ enum { V2_FAULT_REPLY = 1, V2_FAULT_HAS_LEAD = 2, V2_FAULT_LEAD_REPLY = 4 };
 /** struct v2_rtr_peer - the peer's support of the round-trip extension: rtr.h. */
 struct v2_rtr_peer {
 	uint32_t support;
-	/* most transmissions of a Transmit Request that it takes; 0 counts as 1 */
+	/* most transmissions that the peer accepts in a Transmit Request; 0 counts as 1 */
 	uint32_t requests;
 	struct rtr_structure structure;
 };
 
-/** struct v2_sent - a message that this end sent in another form than INLINE; kept from its first
- * Send on. */
+/** struct v2_sent - a message that this end sent in another form than INLINE. The entry is made at
+ * its first Send. */
 struct v2_sent {
 	uint32_t xid;
 	uint32_t bytes;	      /* octets of payload stream */
-	uint32_t after;	      /* messages sent, of all kinds, when its last Send was */
+	uint32_t after;	      /* value of .credit.sent after its last Send */
 	uint16_t parts;	      /* number of its Sends */
 	uint16_t type_errors; /* number of ERR_INVAL_HTYPEs received about its parts */
 	uint16_t stale;	      /* reports still expected about parts of the form before this one */
@@ -73,10 +75,10 @@ struct v2_sent {
 	bool answered;
 };
 
-/** struct v2_asked - a Call of ours in flight, of any type: the number of segments in its
+/** struct v2_asked - a Call of this end in flight, of any type, and the number of segments in its
  * chunks. */
 struct v2_asked {
-	/* bits of the XID: without the part that its index has, and without the highest bits */
+	/* low bits of the XID, without those that are the index of the entry */
 	uint16_t xid;
 	uint16_t segments;
 };
@@ -101,12 +103,12 @@ struct v2_conn {
 
 	int32_t owed; /* Calls of the peer for which a Reply or a report is still due */
 
-	bool tx_open; /* a continued message of ours was begun and is not complete */
+	bool tx_open; /* this end has begun a continued message that is not complete */
 	uint32_t tx_xid;
 	enum rpc_dir tx_dir;
 
-	/* Indexed by XID modulo their number; the last message of each index. An RDMA2_ERROR can be
-	 * about few of them. */
+	/* Indexed by XID modulo the number of entries. Each entry is the last message with its
+	 * index. An RDMA2_ERROR can be about few messages. */
 	struct v2_sent sent[V2_SENT], sent_replies[V2_SENT_REPLIES];
 	struct v2_asked asked[V2_SENT];
 	bool lacks_external, lacks_middle; /* the peer does not take Calls of these types */

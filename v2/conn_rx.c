@@ -12,16 +12,15 @@
  *     in its place?               else ERR_INVAL_CONT (sections 6.3.3 to 6.3.9)
  *     known and well-formed?      else ERR_INVAL_HTYPE, ERR_BAD_XDR, ...
  *
- * Then the function of its type handles it. Its credit value counts as soon as the
- * version is known, even if a later check fails.
+ * Then the function of its type handles it. Its credit value counts as soon as the version is
+ * known, even if a later check fails.
  *
- * Reports answer requests. A bad Reply is not a request, and an XID in a report
- * about it would name a call of the other end's own: it is reported only where
- * section 6.3.9 demands it, and instead the call it belongs to is failed here.
- * An ERROR is never answered by an ERROR.
+ * Reports answer requests. A bad Reply is not a request: the XID in a report about it would name a
+ * call of the other end. So this end fails the call that the bad Reply belongs to, and reports a
+ * bad Reply only where section 6.3.9 demands it. An ERROR is never answered by an ERROR.
  *
- * Round-trip extension (rtr.h): a Transmit Request is a Call. A fault that version 2 has no code for
- * is reported by a Report Error. A received Report Error counts as RPC_ERROR_INVAL_HTYPE.
+ * Round-trip extension (rtr.h): a Transmit Request is a Call. A fault that version 2 has no code
+ * for is reported by a Report Error. A received Report Error counts as RPC_ERROR_INVAL_HTYPE.
  */
 #include "v2/conn_rx.h"
 
@@ -34,7 +33,7 @@
 #include "v2/rtr.h"
 #include "v2/versions.h"
 
-/* The Reply to our call @xid is lost: ends the call; @rx may already end another one. */
+/* Ends the call @xid of this end, because its Reply is lost. @rx may already end another call. */
 static void fail_call(struct rpc_rx *rx, uint32_t xid)
 {
 	if (rx->kind == RPC_RX_ERROR && rx->xid != xid) {
@@ -106,7 +105,8 @@ static int recv_error(struct v2_conn *c, const struct v2_type *type, struct v2_h
 			if (err)
 				return err;
 		}
-		/* The report is about our properties: a peer that does not know them sends none. */
+		/* The report is about the properties of this end. A peer that does not know the
+		 * type sends no properties. */
 		if (h->error.code == RPC_ERROR_INVAL_HTYPE)
 			end_negotiation(c, rx);
 		return 0;
@@ -192,9 +192,9 @@ static int refuse(struct v2_conn *c, const struct v2_type *type, const struct v2
 }
 
 /*
- * An answer to @xid has come. @begun: its call was given up after the answer began, or before; so
- * the answer does not belong to a later call with that XID. Return: whether it is late: no call
- * waits for it.
+ * An answer to @xid has come. @begun: its call was given up while the answer was coming, or before,
+ * so the answer does not belong to a later call with that XID. Return: whether the answer is late:
+ * no call waits for it.
  */
 static bool take_late(struct v2_conn *c, uint32_t xid, bool begun)
 {
@@ -204,7 +204,8 @@ static bool take_late(struct v2_conn *c, uint32_t xid, bool begun)
 	return true;
 }
 
-/* Return: whether a Reply, or a part of one, is late: its call was given up; @begun as above. */
+/* Return: whether a Reply, or a part of one, is late: its call was given up. @begun: as for
+ * take_late(). */
 static bool is_late(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 		    bool begun)
 {
@@ -223,8 +224,8 @@ static int recv_message(struct v2_conn *c, const struct v2_type *type, struct v2
 	int err;
 
 	(void)in;
-	/* Decision 39: a Reply that has the type of a Call is rejected below. No other Reply will
-	 * come to the call that it names. */
+	/* Decision 39: a Reply that has the type of a Call is rejected below. No other Reply to the
+	 * call with that XID will come. */
 	if (v2_cont_is_misnamed(&c->cont, type, c->t.own.msg))
 		fail_call(rx, h->xid);
 	if (is_beyond_reverse(c, type, c->t.own.msg, &e))
@@ -259,8 +260,8 @@ static int recv_message(struct v2_conn *c, const struct v2_type *type, struct v2
 	return 0;
 }
 
-/* Drops a message that came where only a further part could. @type: NULL for an unknown type. A
- * dropped Reply is not sent again, so its call fails. */
+/* Drops a message that came where only a further part may come. @type: NULL for an unknown type.
+ * The peer does not send a dropped Reply again, so the call of the Reply fails. */
 static void drop_intruder(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 			  struct rpc_rx *rx)
 {
@@ -272,8 +273,8 @@ static void drop_intruder(struct v2_conn *c, const struct v2_type *type, const s
 		fail_call(rx, h->xid);
 }
 
-/* A message came where only a further part could (sections 6.3.6 and 6.3.9). The message is
- * dropped, and so is the one in progress; the call that waits for that fails. */
+/* A message came where only a further part may come (sections 6.3.6 and 6.3.9). It is dropped, and
+ * so is the message in progress. If the latter is a Reply, its call fails. */
 static int break_message(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 			 struct rpc_rx *rx)
 {
@@ -310,7 +311,7 @@ static int break_properties(struct v2_conn *c, const struct v2_type *type, const
 	return v2_queue_error_code(c, h, RPC_ERROR_INVAL_CONT);
 }
 
-/* A truncated ERROR: whatever its fields were, no Reply follows. */
+/* A truncated ERROR: whatever its missing fields are, no Reply follows. */
 static int recv_cut_error(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 			  struct rpc_rx *rx)
 {
@@ -362,8 +363,9 @@ static int recv_properties(struct v2_conn *c, const struct v2_type *type, struct
 	return 0;
 }
 
-/* A Report Error. About a Transmit Request of this end, it rejects its form. About a Response, no
- * call waits here any more. About anything else it is ignored (decision 143). */
+/* A Report Error. If it is about a Transmit Request of this end, the form of the request is
+ * rejected. If it is about a Response, no call of this end waits. All other Report Errors are
+ * ignored (decision 143). */
 static int recv_rtr_report(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
 			   struct view in, struct rpc_rx *rx)
 {
@@ -383,8 +385,9 @@ static int recv_rtr_report(struct v2_conn *c, const struct v2_type *type, struct
 	return recv_error(c, type, &as_error, in, rx);
 }
 
-/* Profile section 6: the call of a bad response fails, and a later answer to it counts as late.
- * @begun as above. Return: whether a report is due. */
+/* Profile section 6: the call of a bad response fails, and a later answer to the call counts as
+ * late. @begun: the call was given up while the response was coming, or before. Return: whether a
+ * report is due. */
 static bool fail_response(struct v2_conn *c, uint32_t xid, bool begun, struct rpc_rx *rx)
 {
 	if (take_late(c, xid, begun))
@@ -402,8 +405,8 @@ static void end_group(struct v2_conn *c, struct rpc_rx *rx)
 	rx->abandon = true;
 }
 
-/* Ends an open group because of a malformed part. Return: whether a report is due: not for a
- * Reply. */
+/* Ends an open group because of a malformed part. Return: whether a report is due: none is due for
+ * a Reply. */
 static bool end_bad_group(struct v2_conn *c, struct rpc_rx *rx)
 {
 	end_group(c, rx);
@@ -528,8 +531,8 @@ static int recv_rtr_continue(struct v2_conn *c, const struct v2_type *type, stru
 						 c->t.nheld + 1, rx);
 }
 
-/* A message came where only a continuation of the group could: it is lost with the group. @type:
- * NULL for an unknown type. */
+/* A message came where only a continuation of the group may come: both the message and the group
+ * are lost. @type: NULL for an unknown type. */
 static int break_group(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 		       struct rpc_rx *rx)
 {
@@ -547,8 +550,8 @@ static int break_group(struct v2_conn *c, const struct v2_type *type, const stru
 	return v2_queue_fault(c, h, &fault, &bad, &lead);
 }
 
-/* Whether the message is a continuation of a group that was given up; that holds until another
- * message comes. */
+/* Whether the message is a continuation of a group that was given up. Continuations of that group
+ * are dropped until another message comes. */
 static bool is_dropped_continue(struct v2_conn *c, const struct v2_type *type,
 				const struct v2_hdr *h)
 {
@@ -558,7 +561,8 @@ static bool is_dropped_continue(struct v2_conn *c, const struct v2_type *type,
 	return c->group_dropped;
 }
 
-/* Process a decoded message, which may come now. @in: the whole message. Return: 0, or an error that ends the connection. */
+/* Process a decoded message, which is allowed at this point. @in: the whole message. Return: 0, or
+ * an error that ends the connection. */
 typedef int recv_fn(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h, struct view in,
 		    struct rpc_rx *rx);
 
@@ -601,8 +605,8 @@ static __attribute__((noinline)) int recv_rtr(struct v2_conn *c, const struct v2
 	return recv_of(type->htype)(c, type, h, in, rx);
 }
 
-/* Whether the message of @type is a part of a message given up. Its payload begins where a header
- * that parses ends. If the header does not parse, nothing in the message is believed. */
+/* Whether the message of @type is a part of a message that was given up. If its header parses, its
+ * payload begins where the header ends. If not, no field of the message is believed. */
 static bool is_dropped(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 		       struct view in)
 {
@@ -635,7 +639,8 @@ static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct r
 
 	if (type && type->htype == V2_RTR_REPORT && v2_auth_is_going(c))
 		return v2_auth_broken(c, "a Report Error");
-	/* No other message may be that long (profile, section 2). */
+	/* Only a message of the extension may reach the second piece of a Receive (profile, section
+	 * 2). */
 	if (c->t.bulk.len && !(type && type->flags & V2_IS_TRANSMIT)) {
 		c->state = V2_CLOSED;
 		return ERR_PROTO;

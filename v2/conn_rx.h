@@ -21,8 +21,8 @@ void v2_conn_again(const struct rpc_transport *t, struct view in, struct view ga
 /** v2_conn_settle - rpc_transport_ops.settle. */
 bool v2_conn_settle(struct rpc_transport *t);
 
-/** v2_conn_authenticated - acceptor: its last handshake message is sent; the peer's properties
- * take effect. */
+/** v2_conn_authenticated - acceptor: the last message of the handshake was sent, so the properties
+ * of the peer take effect. */
 void v2_conn_authenticated(struct v2_conn *c);
 
 static inline struct v2_conn *v2_conn_of(struct rpc_transport *t)

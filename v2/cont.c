@@ -7,8 +7,8 @@
  *     idle <---------------- active   INLINE, same XID, exactly the rest
  *     idle <---------------- active   anything else: given up, later parts dropped
  *
- * rdma_remaining of the first part fixes the length of the whole; every later
- * part must account for what it brings, and the last must bring what remains.
+ * rdma_remaining of the first part fixes the length of the whole message. In every later part,
+ * rdma_remaining must be less by the octets of the part. The last part must have exactly the rest.
  */
 #include "v2/cont.h"
 

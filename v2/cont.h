@@ -55,14 +55,14 @@ bool v2_cont_is_next(const struct v2_cont *c, const struct v2_type *type, uint32
 /**
  * v2_cont_take - process a decoded Call or Reply, or a part of one
  *
- * Also checks what depends on its place in the sequence: that a payload stream begins with the
- * header's XID (section 7.2), and that no Call contains a Reply.
+ * Also checks what depends on the place in the sequence: a payload stream begins with the XID of
+ * the header (section 7.2), and no Call contains a Reply.
  * Return: 0; ERR_XDR, to be reported as BAD_XDR; ERR_CONT, as INVAL_CONT.
  */
 int v2_cont_take(struct v2_cont *c, const struct v2_type *type, const struct v2_hdr *h,
 		 const struct rpc_msg *m) WARN_UNUSED;
 
-/** v2_cont_give_up - from now on drop parts of the message @xid in direction @dir. */
+/** v2_cont_give_up - from now on, drop parts of the message @xid in direction @dir. */
 void v2_cont_give_up(struct v2_cont *c, uint32_t xid, enum rpc_dir dir);
 
 #endif

@@ -8,11 +8,10 @@
 #include "base/err.h"
 
 /**
- * struct v2_credit - flow control of one connection (section 4.2.1, and protocol
- * decisions 1 to 3)
+ * struct v2_credit - flow control of one connection (section 4.2.1, and protocol decisions 1 to 3)
  *
- * All counts are serial numbers modulo 2^32. A GRANT is a message like any
- * other: it counts as sent and as received.
+ * All counts are serial numbers modulo 2^32. A GRANT counts as sent and as received, as any other
+ * message.
  */
 struct v2_credit {
 	uint32_t sent;	     /* messages sent */
@@ -24,17 +23,19 @@ struct v2_credit {
 	uint32_t granted; /* the highest rdma_credit the peer was ever sent */
 	/* .received and .advertised when rdma_credit was last sent. */
 	uint32_t granted_received, granted_advertised;
-	bool heard_payload; /* a message other than a GRANT came since then */
+	/* a message other than a GRANT has come since .granted_received was set */
+	bool heard_payload;
 
 	uint32_t window; /* estimate of what the peer advertises */
-	/* .limit minus .received; .sent when that last changed; and the continued messages answered
-	 * since. */
+	/* .limit minus .received; value of .sent when this difference last changed; number of
+	 * continued messages answered since then. */
 	uint32_t offset, offset_sent, offset_answers;
-	/* it seems to count messages that it sent, not those it received (4.2.1 read literally) */
+	/* the peer seems to count messages that it sent, not those that it received (4.2.1 read
+	 * literally) */
 	bool literal_peer;
 };
 
-/** v2_credit_init - both counters at zero, the peer's limit and ours at one. */
+/** v2_credit_init - both counters are zero, and the limits of both ends one. */
 void v2_credit_init(struct v2_credit *c, uint32_t advertised, bool literal);
 
 /** v2_credit_set_counters - set the counters of a connection in use; both ends must agree. */
@@ -55,7 +56,7 @@ static inline bool v2_credit_can_send(const struct v2_credit *c)
 	return v2_credit_past(c->limit, c->sent) > 0;
 }
 
-/** v2_credit_can_grant - whether a GRANT may be posted: it may exceed the limit by one. */
+/** v2_credit_can_grant - whether a GRANT may be posted: a GRANT may exceed the limit by one. */
 bool v2_credit_can_grant(const struct v2_credit *c);
 
 /** v2_credit_open - how many messages may be posted now. */
@@ -67,18 +68,18 @@ static inline uint32_t v2_credit_open(const struct v2_credit *c)
 }
 
 /**
- * v2_credit_answered - a continued message of ours, of @parts Sends, was answered
+ * v2_credit_answered - a continued message of this end, of @parts Sends, was answered
  * @sent: value of .sent when its last part was sent
  *
  * A peer with the other reading of 4.2.1 counts the messages that it sends: its value rises by
- * exactly one with each. So all parts but one cost a credit permanently, which only GRANTs may
- * restore. A value that does not rise, or rises in any other way, is that of a peer that counts
- * what it receives, and now advertises less or has not all of it posted.
+ * exactly one with each. So each part but one permanently costs a credit, which only GRANTs can
+ * restore. If the value does not rise, or rises in another way, the peer counts messages that it
+ * receives, and now advertises less or has not yet posted all Receives that it advertises.
  */
 void v2_credit_answered(struct v2_credit *c, uint32_t parts, uint32_t sent);
 
-/** v2_credit_settled - the peer has received all that was sent, and sends no further credits:
- * what is open is what it advertises now. */
+/** v2_credit_settled - the peer has received all messages that were sent, and sends no further
+ * credits. So the window that is open now is what the peer advertises. */
 void v2_credit_settled(struct v2_credit *c);
 
 /** v2_credit_is_last - whether exactly one more message may be posted. */
@@ -104,7 +105,7 @@ void v2_credit_sent(struct v2_credit *c);
  * @is_grant: it is an RDMA2_GRANT
  *
  * One message beyond the grant is accepted, whatever its type (protocol decision 83).
- * Return: 0, or ERR_CREDIT: the peer exceeded that.
+ * Return: 0, or ERR_CREDIT: the peer sent more.
  */
 int v2_credit_received(struct v2_credit *c, bool is_grant) WARN_UNUSED;
 

@@ -16,11 +16,11 @@ int v2_conn_queue_report(struct v2_conn *c, uint32_t xid, uint32_t vers,
 int v2_queue_error(struct v2_conn *c, const struct v2_hdr *h, uint32_t xid,
 		   const struct rpc_error *e);
 
-/** v2_queue_error_code - v2_queue_error() to the message of @h, with an error @code that has no arguments.
- * Return: as v2_queue_error(). */
+/** v2_queue_error_code - v2_queue_error() to the message of @h, with an error @code that has no
+ * arguments. Return: as v2_queue_error(). */
 int v2_queue_error_code(struct v2_conn *c, const struct v2_hdr *h, enum rpc_error_code code);
 
-/** v2_queue_fault - answer the message of @h with a Report Error: @fault of transmission @bad;
+/** v2_queue_fault - answer the message of @h with a Report Error: @fault of transmission @bad.
  * @lead: the group that led to the fault, or NULL. Return: as v2_queue_error(). */
 int v2_queue_fault(struct v2_conn *c, const struct v2_hdr *h, const struct rtr_fault *fault,
 		   const struct rtr_id *bad, const struct rtr_id *lead);

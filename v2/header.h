@@ -10,12 +10,12 @@
 #include "v2/types.h"
 
 /**
- * Codec of RPC-over-RDMA version 2 transport headers
- * (draft-ietf-nfsv4-rpcrdma-version-two-07, sections 6.1 to 6.4 and 8).
+ * Codec of RPC-over-RDMA version 2 transport headers (draft-ietf-nfsv4-rpcrdma-version-two-07,
+ * sections 6.1 to 6.4 and 8).
  *
- * A header is the prefix of four words every message has, then what the row of
- * its type in the table of types.c decodes and encodes. The protocol grows by
- * new header types: an extension is a file with its functions and a row.
+ * A header begins with a prefix of four words, which every message has. The row of its type in the
+ * table of types.c decodes and encodes the rest. An extension adds header types: a file with their
+ * functions, and a row for each.
  */
 enum { V2_VERSION = 2, V2_PREFIX_BYTES = 16 };
 
@@ -58,14 +58,14 @@ int v2_prefix_decode(struct v2_hdr *h, struct view in) WARN_UNUSED;
 
 /**
  * v2_decode - one received message of version 2
- * @h:	   filled on success; the prefix always, when the message holds one
+ * @h:	   filled on success; its prefix also on failure, if the message has 16 octets
  * @m:	   Calls and Replies: filled on success; its views point into @in
  * @in:	   borrowed; octets of one received message
  * @max_segments: most segments accepted in a Call; above it ERR_TOOBIG
  * @fault: on failure, the error of section 7 that says what is wrong
  *
- * Allocates nothing. That the payload stream begins with the header's XID
- * depends on the messages before, and is checked by v2/cont.h.
+ * Allocates nothing. That the payload stream begins with the header's XID depends on the messages
+ * before, and is checked by v2/cont.h.
  * Return: 0, ERR_SHORT, ERR_VERS, ERR_TYPE, ERR_XDR, ERR_PROP or ERR_TOOBIG.
  */
 int v2_decode(struct v2_hdr *h, struct rpc_msg *m, struct view in, uint32_t max_segments,

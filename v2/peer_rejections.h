@@ -13,35 +13,37 @@
  * about no message of ours sets no limit.
  */
 
-/** v2_peer_rejections_remember - the first Send of @m, of type @htype, is about to go out and is not
- * counted yet. */
+/** v2_peer_rejections_remember - the first Send of @m, of type @htype, is about to go out. .credit
+ * does not count this Send yet. */
 void v2_peer_rejections_remember(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype);
 
 /** v2_peer_rejections_answered - a Reply to our Call @xid came: update the estimate of the peer's
  * credits. */
 void v2_peer_rejections_answered(struct v2_conn *c, uint32_t xid);
 
-/** v2_peer_rejections_apply - apply a report to the forms that may still be sent. Return: 0, or an error:
- * no form is left. */
+/** v2_peer_rejections_apply - apply a report to the forms that may still be sent. Return: 0, or an
+ * error: no form is left. */
 int v2_peer_rejections_apply(struct v2_conn *c, const struct v2_hdr *h) WARN_UNUSED;
 
 /**
  * v2_peer_rejections_is_stale - whether a report may be about a form of a Call that was given up
  *
- * A peer that does not know RDMA2_CALL_MIDDLE answers each of them (7.1.3), and the last part as
- * the malformed Call that it is by itself (7.2.1). Meanwhile the Call is sent in another form. But
- * the peer may have answered only the first part: then this report is about the other form.
+ * A peer that does not know RDMA2_CALL_MIDDLE answers each RDMA2_CALL_MIDDLE (7.1.3). It answers
+ * the last part, too, because that is a malformed Call by itself (7.2.1). After the first report
+ * the Call is sent in another form. A later report is about the given-up form, or, if the peer
+ * answered only the first part, about the other form.
  */
 bool v2_peer_rejections_is_stale(struct v2_conn *c, const struct v2_hdr *h);
 
-/** v2_peer_rejections_may_report - whether a Report Error with @xid can be about a Transmit Request of
- * ours: one that was sent and not answered, or whose entry was overwritten since. */
+/** v2_peer_rejections_may_report - whether a Report Error with @xid can be about a Transmit Request
+ * of this end: one that was sent and not answered, or whose entry was overwritten since. */
 bool v2_peer_rejections_may_report(const struct v2_conn *c, uint32_t xid);
 
 /** v2_peer_rejections_is_reply - whether a report is about a Reply of ours. */
 bool v2_peer_rejections_is_reply(const struct v2_conn *c, const struct v2_hdr *h);
 
-/** v2_peer_rejections_limits - call after the peer's properties were applied: its refusals still hold. */
+/** v2_peer_rejections_limits - call after the peer's properties were applied: limits that its
+ * refusals have set still hold. */
 void v2_peer_rejections_limits(struct v2_conn *c);
 
 #endif

@@ -40,7 +40,8 @@ struct v2_props {
 	uint32_t rtr_support, rtr_requests, rtr_responses;
 	struct view rtr_structure; /* received: borrowed */
 	bool is_rtr_bad; /* a property of the extension was malformed; the receiver decides what to do */
-	uint32_t rtr_own[2]; /* to send: octets of the first segment, and of the targetable one */
+	/* to send: octets of the first segment of a Receive, and of the placement-targetable one */
+	uint32_t rtr_own[2];
 };
 
 /* Bits of .present beside those of enum v2_propid. */
@@ -71,9 +72,11 @@ void v2_props_own(struct v2_props *props, const struct rpc_params *own);
 /**
  * v2_props_limits - the limits of a peer with @props
  *
- * Values no implementation can mean are replaced: a Receive Buffer or Maximum Send Size below 1024
- * counts as 1024 (section 4.3 lets the first message be that long); a Maximum Segment Size of 0
- * means no segments at all; a Reverse-Direction value this document does not define means none.
+ * Values that no implementation can mean are replaced:
+ * - A Receive Buffer Size or Maximum Send Size below 1024 counts as 1024 (section 4.3 lets the
+ *   first message be that long).
+ * - A Maximum Segment Size of 0 means no segments at all.
+ * - A Reverse-Direction Support value that the draft does not define means no support.
  */
 void v2_props_limits(struct rpc_limits *peer, const struct v2_props *props,
 		     const struct rpc_params *own);
@@ -81,8 +84,8 @@ void v2_props_limits(struct rpc_limits *peer, const struct v2_props *props,
 /**
  * Rows of the header type table: both CONNPROP types.
  *
- * A malformed property of the round-trip extension, which not every end knows, is reported by
- * .is_rtr_bad only.
+ * A malformed property of the round-trip extension only sets .is_rtr_bad, because not every end
+ * knows the property.
  * Return: 0, ERR_XDR, or ERR_PROP with the fault RDMA2_ERR_BAD_PROPVAL (section 5.1).
  */
 int v2_connprop_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m);

@@ -12,13 +12,14 @@
  * Handles Transmit Requests and Responses, their continuations, and Report Errors.
  */
 
-/* Rows of the header type table. Bodies go to h->rtr; NULL: they are checked and discarded. */
+/* Rows of the header type table. Bodies go to h->rtr. If h->rtr is NULL, they are checked and
+ * discarded. */
 int v2_rtr_transmit_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m);
 int v2_rtr_control_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m);
 void v2_rtr_encode(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_msg *m);
 
-/** v2_rtr_is_known - whether messages of type @htype, one of the extension's, are accepted on
- * this connection; if not, the type counts as unknown. */
+/** v2_rtr_is_known - whether messages of @htype, a type of the extension, are accepted on this
+ * connection. If not, the type counts as unknown. */
 bool v2_rtr_is_known(const struct v2_conn *c, uint32_t htype);
 
 /**

@@ -8,8 +8,9 @@
 /**
  * types - the table of header types of version 2 (section 6.1)
  *
- * A type is a number in header.h, and a row here with its codec and when it may come. A type that carries no Call or Reply also
- * has a row in conn_rx.c with the function that processes it.
+ * A type is a number in header.h and a row here. The row has the codec, and tells when the type may
+ * come. A type that carries no Call or Reply also has a row in conn_rx.c, with the function that
+ * processes it.
  */
 
 struct v2_hdr;

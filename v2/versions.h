@@ -15,8 +15,8 @@ int v2_versions_other(struct v2_conn *c, const struct v2_hdr *h) WARN_UNUSED;
  * v2_versions_is_verdict - whether @in, whose prefix is in @h, reports that the peer does not speak
  * version 2
  *
- * Section 4.3.2, decision 9: it answers this end's first message, and has either version in it. If
- * true, @h has the range of versions.
+ * Section 4.3.2, decision 9: such a report answers the first message of this end, and has version 1
+ * or version 2 in it. If true, @h has the range of versions.
  */
 bool v2_versions_is_verdict(struct v2_conn *c, struct v2_hdr *h, struct view in);
 
