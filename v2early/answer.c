@@ -27,8 +27,9 @@ static void end_option(struct early_conn *c, struct early_option *o)
 	*o = (struct early_option){0};
 }
 
-/* Where a call with its XID went since, which is no option, that is the one that is answered first (rpc/late.h): an option that was
- * let go keeps what it has for the other answer. */
+/* If a call with the same XID was sent since then in another form, the answer is that of the later
+ * call (rpc/late.h). Then an option that was let go keeps its credits and Receives for the other
+ * answer. */
 bool early_answered(struct early_conn *c, uint32_t xid, struct early_option *was)
 {
 	struct early_option *o = early_option_of(c, xid);

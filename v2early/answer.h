@@ -27,19 +27,20 @@ struct early_option *early_option_of(struct early_conn *c, uint32_t xid);
 bool early_answered(struct early_conn *c, uint32_t xid, struct early_option *was);
 
 /**
- * early_option_answered - the same for an answer that only an option can have. If that option was
- * given up no call waits for it: a call that has its XID now was sent in another form, and gets an
- * answer of its own.
+ * early_option_answered - as early_answered(), for an answer that only an option can have. If that
+ * option was given up, no call waits for the answer: a call that has its XID now was sent in
+ * another form, and gets another answer.
  */
 bool early_option_answered(struct early_conn *c, uint32_t xid, struct early_option *was);
 
 /**
- * early_fail - early_answered() by a message that is no reply: if a call waits for it, @rx reports
- * that the call @xid fails, with @code if there is no other report. Return: whether a call waited.
+ * early_fail - early_answered() for a message that is no reply. If a call waits for an answer, @rx
+ * reports that the call @xid fails, with @code if @rx has no other report. Return: whether a call
+ * waited.
  */
 bool early_fail(struct early_conn *c, uint32_t xid, enum rpc_error_code code, struct rpc_rx *rx);
 
-/** early_fail_option - the same for a message about an option, as early_option_answered(). */
+/** early_fail_option - early_fail() for a message about an option, as early_option_answered(). */
 bool early_fail_option(struct early_conn *c, uint32_t xid, enum rpc_error_code code,
 		       struct rpc_rx *rx);
 

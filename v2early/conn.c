@@ -2,9 +2,9 @@
 /*
  * Operation: this draft negotiates with the messages that flow anyway (section 5). An initiator is
  * ready at once, but may have one call outstanding, of no more than 1024 octets, until a reply to
- * it shows that the dialect is spoken and how many calls are accepted. Then both thresholds are 4096
- * octets and do not change: private data (RFC 8797) belongs to version 1. An acceptor knows all that
- * with the first message.
+ * it shows that the dialect is spoken and how many calls are accepted. Then both thresholds are
+ * 4096 octets and do not change: private data (RFC 8797) belongs to version 1. An acceptor knows
+ * all this from the first message.
  *
  *                      first reply
  *   initiator  ASKING ------------> SPOKEN         acceptor  SPOKEN from the start
@@ -30,18 +30,18 @@
  *   another version, not an error                acceptor: ERR_VERS; initiator: as malformed
  *   too short, an answer to nothing              dropped and counted
  *   ... but 16 octets of a reply or report,
- *       a call in flight                         RPC_RX_ERROR, .cut; to an acceptor only if the type or
- *                                                the direction says that it is one
+ *       a call in flight                         RPC_RX_ERROR, .cut; to an acceptor only if the
+ *                                                type or the direction says that it is one
  *   an answer to a call that was given up        dropped and counted
  *
  * An error is never answered with an error.
  *
  * Transmit Requests and Responses (docs/rtrext-profile.md, rtrext/call.c) are accepted if Receives
- * have a second piece. They are sent if the operator configured that the peer's have one; a peer that
- * does not know them rejects the first. A request may be continued as far as there are credits. A
- * response may be continued as far as its request reserved Receives for it (rtr 4.3). No credit covers
- * these Receives, so the initiator's user tells how many it can spare, and keeps them until the answer
- * has come.
+ * have a second piece. They are sent if the operator configured that the Receives of the peer have
+ * one. A peer that does not know them rejects the first. A request may be continued as far as there
+ * are credits. A response may be continued as far as its request reserved Receives for it (rtr
+ * 4.3). No credit covers these Receives, so the initiator's user tells how many it can spare, and
+ * keeps them until the answer has come.
  */
 #include "v2early/conn.h"
 
@@ -130,7 +130,8 @@ static void recv_short(struct early_conn *c, const struct early_header *h, bool 
 		conn_cut(&c->t, h->xid);
 }
 
-/* Whether an error means that this dialect is not spoken. An invalid range is ignored. */
+/* Whether an error means that the peer does not speak the early draft. An invalid range is
+ * ignored. */
 static bool is_refusal(const struct early_conn *c, const struct early_header *h)
 {
 	if (h->err == EARLY_ERR_VERS)
@@ -139,7 +140,7 @@ static bool is_refusal(const struct early_conn *c, const struct early_header *h)
 }
 
 /* Profile section 2: an end that sends no responses reports this error. From an end that has
- * answered such a call it means something else. */
+ * answered a Transmit Request with wishes, the error has another meaning. */
 static bool is_about_wishes(struct early_conn *c, const struct early_header *h)
 {
 	const struct early_option *o = early_option_of(c, h->xid);
@@ -147,8 +148,8 @@ static bool is_about_wishes(struct early_conn *c, const struct early_header *h)
 	return h->err == EARLY_ERR_BAD_HEADER && o && o->has_wishes && !c->answers_options;
 }
 
-/* Errors come from responders only, so this is about a call of ours. A code that does not
- * exist still says that no reply follows. */
+/* Errors come from responders only, so this error is about a call of this end. Even a code that
+ * does not exist says that no reply follows. */
 static int recv_error(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
 {
 	struct early_option was;
@@ -159,8 +160,8 @@ static int recv_error(struct early_conn *c, const struct early_header *h, struct
 			h->err == EARLY_ERR_INVAL_OPTION ? &c->lacks_rtr : &c->lacks_answers, rx);
 	if (!early_answered(c, h->xid, &was))
 		return 0;
-	/* Section 5: only a message that is no error has the first grant. Under another version the
-	 * credit field has another meaning. */
+	/* Section 5: an error does not carry the first grant. Under another version the credit
+	 * field has another meaning. */
 	if (c->is_spoken && h->vers == EARLY_VERSION)
 		rpc_account_grant(&c->calls, h->credit);
 	c->t.count.errors_received++;

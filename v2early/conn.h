@@ -19,7 +19,8 @@ enum {
 	EARLY_OPTIONS = 64,	   /* most calls in flight that were sent as options */
 };
 
-/** struct early_option - a call of ours that was sent as an option and is not answered. */
+/** struct early_option - a call of this end that was sent as an option (RDMA2_OPTIONAL) and is not
+ * answered. */
 struct early_option {
 	uint32_t xid;
 	bool is_open;	 /* the entry is in use */
@@ -34,18 +35,18 @@ struct early_option {
  * (draft-cel-nfsv4-rpcrdma-version-two-01), either role, behind the interface of rpc/transport.h
  *
  * Its user keeps the rules of struct v1_conn (v1/conn.h): Receives for calls and for replies,
- * set_credits(), what frees a credit. Further rules:
+ * set_credits(), and what frees a credit. Further rules:
  * - An initiator's first message is a call, and the only one until its reply came. peer.send_bytes
  *   is EARLY_FIRST_BYTES until then, so a message that was formed for that limit may also be sent
  *   later.
- * - recv() returns ERR_VERS when an acceptor refuses version 2, or speaks the other dialect of it,
- *   after a message of ours: that message is lost with the connection.
+ * - recv() returns ERR_VERS when an acceptor refuses version 2, or speaks draft -07, after this end
+ *   has sent a message. That message is lost with the connection.
  * - The direction follows from role and message: rpc_tx.reverse is not looked at.
  */
 struct early_conn {
 	struct rpc_transport t; /* must be the first field: the ops get a pointer to it */
 	struct rpc_account calls;
-	bool is_spoken; /* the peer has sent a valid RPC message in this dialect */
+	bool is_spoken; /* the peer has sent a valid RPC message of the early draft */
 	struct early_reports reports;
 	/* State of the round-trip extension. */
 	struct early_option options[EARLY_OPTIONS]; /* indexed by XID modulo their number */
@@ -59,8 +60,8 @@ struct early_conn {
 	struct rtr_group group; /* the request or response that is being received */
 	/* the group was given up: further transmissions of .group.lead are dropped */
 	bool group_dropped;
-	/* The group of ours that was begun and is not complete: its direction, XID and
-	 * transmissions sent. */
+	/* The group that this end has begun and not completed: whether there is one, its direction,
+	 * its XID, and its number of transmissions sent. */
 	bool tx_open;
 	enum rpc_dir tx_dir;
 	uint32_t tx_xid, tx_count;

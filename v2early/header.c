@@ -6,9 +6,10 @@
  *   RDMA2_ERROR              code; the range of versions, if that is the code
  *   RDMA2_OPTIONAL           direction, type of option, counted octets
  *
- * The direction said has to be that of the RPC message (section 4.2.2), which also decides what the
- * lists mean: a message in which the two differ is malformed. An acceptor takes it for what it says it
- * is, an initiator for a reply: the call that it names would wait for ever.
+ * The direction in the header has to be that of the RPC message (section 4.2.2), which also decides
+ * what the lists mean. A message in which the two differ is malformed. To an acceptor such a
+ * message has the direction of its header. To an initiator it is a reply, because otherwise the
+ * call that it names would wait for ever.
  */
 #include "v2early/header.h"
 

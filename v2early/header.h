@@ -88,12 +88,12 @@ int early_error_encode(const struct early_header *h, uint8_t *buf, size_t cap) W
 int early_optional_encode(const struct early_header *h, uint8_t *buf, size_t cap) WARN_UNUSED;
 
 /**
- * early_is_first - whether @in, the first message of a connection, has version 2 in this dialect,
- * not in that of draft-ietf-nfsv4-rpcrdma-version-two-07
+ * early_is_first - whether @in, the first message of a connection, is of the early draft, not of
+ * draft-ietf-nfsv4-rpcrdma-version-two-07
  *
- * Types 0 and 1 exist only here. Type 5 is RDMA2_OPTIONAL with a body here; in draft -07 it is
- * RDMA2_GRANT, only a prefix. Type 4 is an error report in both, the same for ERR_VERS, and decides
- * nothing.
+ * Types 0 and 1 exist only in the early draft. Type 5 is RDMA2_OPTIONAL, which has a body, in the
+ * early draft. In draft -07 it is RDMA2_GRANT, which is only a prefix. Type 4 is an error report in
+ * both, and ERR_VERS is the same in both, so this type decides nothing.
  */
 bool early_is_first(struct view in);
 

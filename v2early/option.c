@@ -26,8 +26,8 @@ static uint32_t open_credits(const struct early_conn *c)
 	return limit > c->calls.in_flight ? limit - c->calls.in_flight : 0;
 }
 
-/* Profile section 4: at most as many transmissions as there are credits; for a response, as
- * Receives are reserved for it. */
+/* Profile section 4: a request has at most as many transmissions as there are credits, a response
+ * at most as many as Receives are reserved for it. */
 static uint32_t most_of(const struct early_conn *c, const struct rpc_msg *m, uint32_t credits)
 {
 	if (m->dir == RPC_REPLY)
@@ -91,8 +91,8 @@ static bool may_be_option(const struct early_conn *c, const struct rpc_msg *m)
 
 	if (m->dir == RPC_REPLY)
 		return c->t.own.role == RPC_ACCEPTOR && !(c->lacks_data && m->nplaced);
-	/* Of calls with the same index only one is an option, because a refusal must be matched to
-	 * its call. */
+	/* Only one of the calls with the same index may be an option, because a refusal must be
+	 * matched to its call. */
 	return c->t.own.peer_bulk_bytes && c->t.own.role == RPC_INITIATOR && c->is_spoken &&
 	       !c->lacks_rtr && !c->options[m->xid % EARLY_OPTIONS].is_open &&
 	       (may_ask || !m->nwishes);
@@ -123,7 +123,7 @@ static void remember_option(struct early_conn *c, const struct rpc_msg *m, uint3
 	c->t.kept += o->kept;
 }
 
-/* A group that was begun goes on as it was laid out, whatever happened to credits since. */
+/* A group that was begun goes on with its first layout, even if credits have changed. */
 static int form_next(const struct early_conn *c, const struct rpc_tx *tx, struct rtr_msg *r,
 		     struct rtr_send *send)
 {

@@ -3,9 +3,9 @@
  * Operation: messages received as options: Transmit Requests and Responses, their continuations,
  * and Report Errors.
  *
- * A group under way has no effect yet: a call counts when its last transmission has come, and so
- * does an answer. Until then the call that it answers keeps its credits and Receives. A group that
- * is broken is lost: if it is a response, its call fails at once.
+ * A group under way has no effect yet: a call, or an answer, takes effect when its last
+ * transmission has come. Until then the call that it answers keeps its credits and Receives. A
+ * group that is broken is lost: if it is a response, its call fails at once.
  */
 #include "v2early/option_rx.h"
 
@@ -141,16 +141,15 @@ static int recv_request(struct early_conn *c, const struct early_header *h, stru
 	return 0;
 }
 
-/* Profile section 6: the call of a bad response is lost, and a later answer to it answers no
- * call. */
+/* Profile section 6: the call of a bad response is lost, and a later answer to that call counts for
+ * no call. */
 static int fault_in_response(struct early_conn *c, const struct transmit *q, int rc,
 			     const struct rtr_fault *fault, struct rpc_rx *rx)
 {
 	refuse_group(c, q);
 	if (!early_fail_option(c, q->h.xid, RPC_ERROR_SYSTEM, rx))
 		return 0;
-	/* section 5: before that a bad response does not carry the first grant, as an error does
-	 * not */
+	/* section 5: the first grant does not come with a bad response, nor with an error */
 	if (c->is_spoken)
 		rpc_account_grant(&c->calls, q->h.credit);
 	early_drop(c);
@@ -194,8 +193,8 @@ static int recv_response(struct early_conn *c, const struct early_header *h, str
 	return 0;
 }
 
-/* The message does not continue the open group, or not correctly: the group's call, or the call
- * that the group answers, is lost. */
+/* The message does not continue the open group, or continues it wrongly. The call of the group, or
+ * the call that the group answers, is lost. */
 static void end_group(struct early_conn *c, struct rpc_rx *rx)
 {
 	const struct rtr_id *lead = &c->group.lead;
@@ -266,8 +265,8 @@ static int recv_continue(struct early_conn *c, const struct early_header *h, str
 	return 0;
 }
 
-/* The message that came in the middle of the group of @lead was an answer as well, and is lost. If
- * it belongs to the same option, that call ended with the group. */
+/* The message that came in the middle of the group of @lead was an answer, too, and is lost. If it
+ * answers the same option as the group, the call has already ended with the group. */
 static void lose_answer(struct early_conn *c, const struct early_header *h,
 			const struct rtr_id *lead, struct rpc_rx *rx)
 {
@@ -277,7 +276,8 @@ static void lose_answer(struct early_conn *c, const struct early_header *h,
 		(void)early_fail_option(c, h->xid, RPC_ERROR_SYSTEM, rx);
 }
 
-/* A message came where only a continuation of the group could: it is lost with the group. */
+/* A message came where only a continuation of the group may come: both the message and the group
+ * are lost. */
 static int break_group(struct early_conn *c, const struct early_header *h, enum rpc_dir dir,
 		       struct rpc_rx *rx)
 {
@@ -337,7 +337,7 @@ int early_option_refused(struct early_conn *c, uint32_t xid, bool *lacks, struct
 	return 0;
 }
 
-/* A report about a response of ours; no call waits here any more. */
+/* A report about a response of this end: no call of this end waits for it. */
 static int recv_report_of_reply(struct early_conn *c)
 {
 	c->lacks_data = true;
@@ -345,8 +345,8 @@ static int recv_report_of_reply(struct early_conn *c)
 	return 0;
 }
 
-/* A report about a request of ours. If the group was too long, it has the limit; with any other
- * code no more requests are sent. */
+/* A report about a request of ours. A report that the group was too long has the limit. After a
+ * report with any other code no more requests are sent. */
 static int recv_report(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
 {
 	const struct early_option *o = early_option_of(c, h->xid);

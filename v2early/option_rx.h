@@ -10,20 +10,20 @@ int early_option_recv(struct early_conn *c, const struct early_header *h, struct
 		      struct rpc_rx *rx) WARN_UNUSED;
 
 /**
- * early_option_refused - the peer refused the call @xid of ours. If it was sent as an option, form
- * it another way, and later calls, too
- * @lacks: set then
+ * early_option_refused - the peer refused the call @xid of ours. If the call was sent as an option,
+ * this call and later ones are formed in another way
+ * @lacks: set if the call was sent as an option
  */
 int early_option_refused(struct early_conn *c, uint32_t xid, bool *lacks,
 			 struct rpc_rx *rx) WARN_UNUSED;
 
 /**
- * early_option_group - what a received message means for the group under way; call it before
- * anything else is done with the message
+ * early_option_group - find out what a received message means for the group in progress. Call it
+ * before any other processing of the message
  * @rc, @dir: of decoding it
  * @err: as rpc_transport_ops.recv
  *
- * Return: whether nothing else is to be done with it.
+ * Return: whether the message needs no other processing.
  */
 bool early_option_group(struct early_conn *c, const struct early_header *h, int rc,
 			enum rpc_dir dir, struct rpc_rx *rx, int *err);

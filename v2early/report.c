@@ -6,8 +6,8 @@ struct early_report early_report(uint32_t xid, enum early_errcode err)
 	return (struct early_report){.xid = xid, .vers = EARLY_VERSION, .err = err};
 }
 
-/* A version within the range is spoken, but not on this connection (section 5.3), and this dialect
- * has no code for that: the report says that on this connection there is only 2. */
+/* A version within the range is spoken, but not on this connection (section 5.3), and the early
+ * draft has no code for that. So the report says that this connection has only version 2. */
 struct early_report early_report_vers(const struct rpc_params *own, uint32_t xid, uint32_t vers)
 {
 	bool is_spoken = vers >= own->vers_low && vers <= own->vers_high;

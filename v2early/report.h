@@ -17,7 +17,7 @@ struct early_report {
 	struct rtr_fault fault; /* if it has a .code: the report is a Report Error */
 	struct rtr_id bad;	/* Report Error: the transmission it is about */
 	bool has_lead;
-	struct rtr_id lead; /* Report Error: the group that led to it */
+	struct rtr_id lead; /* Report Error: the group that led to the fault */
 };
 
 /** struct early_reports - a ring of reports, whose number is .nreports of the transport. */
@@ -33,8 +33,8 @@ struct early_report early_report(uint32_t xid, enum early_errcode err);
  * this end. */
 struct early_report early_report_vers(const struct rpc_params *own, uint32_t xid, uint32_t vers);
 
-/** early_report_fault - the report about the transmission @bad; @lead: the group that led to it,
- * or NULL. */
+/** early_report_fault - the report about the transmission @bad. @lead: the group that led to the
+ * fault, or NULL. */
 struct early_report early_report_fault(const struct rtr_id *bad, const struct rtr_fault *fault,
 				       const struct rtr_id *lead);
 
