@@ -2,28 +2,31 @@
 /*
  * Operation
  *
- * Each end counts what it sent and what it received. Every message carries
- * rdma_credit = received + advertised: the count up to which its receiver may
- * send. So the window is a matter of messages, not of calls, and a peer that
- * only sends opens and closes its partner's window as well as one that only
- * listens.
+ * Each end counts the messages that it sent and those that it received. Every message carries
+ * rdma_credit = received + advertised: the count up to which the end that receives it may send. So
+ * the window counts messages, not calls. An end that only listens opens the window of its peer as
+ * well as an end that sends.
  *
- * When a window would run dry because this end has nothing to send, an
- * RDMA2_GRANT refreshes it. As a GRANT takes a Receive itself, two ends could
- * go on granting each other for ever. They do not, because a GRANT that
- * arrives asks for an answer only when it completes the use of at least two
- * credits: each GRANT sent takes two or more off its sender's account of
- * unrefreshed messages and puts one on its receiver's, so the sum falls. (With
- * just one credit advertised by both ends there is no such sum; v2_conn_init()
- * refuses that, and set_credits() to 1 is meant for moments of shortage.)
+ * State:  a window is about to close, and this end has no other message that could carry a new
+ *         rdma_credit. An RDMA2_GRANT carries it, and takes a Receive itself.
+ * Danger: two ends answer each GRANT with a GRANT, for ever.
+ * Rule:   a GRANT that arrives makes a GRANT due only if it completes the use of at least two
+ *         credits. Each end has a number of received messages for which it has not yet sent new
+ *         credits. A GRANT reduces this number of its sender by at least two, and raises that of
+ *         its receiver by one, so the sum falls. With one advertised credit at both ends the sum
+ *         need not fall: v2_conn_init() refuses one credit, and set_credits() to 1 is for times in
+ *         which Receives are short.
+ * Pinned: tests/v2/test_v2_pair.c:idle_is_silent,
+ *         tests/v2/test_v2_credit.c:grant_before_half_is_exceeded
  *
- * The other danger is that both windows are closed and neither end may speak.
- * The one Receive more than advertised (section 4.2.1.1) is for that: a GRANT
- * may pass the limit by one. It opens the other's window, the other's next
- * message carries a fresh value, and both go on. So that this one chance is
- * never spent for nothing, a GRANT is sent only when its value is past every
- * value sent before: an end that lowered its advertisement has to receive the
- * messages that it had already granted first.
+ * State:  both windows are closed.
+ * Danger: neither end may send, for ever.
+ * Rule:   a GRANT may exceed the limit by one: the one Receive more than advertised (section
+ *         4.2.1.1) is for it. The GRANT opens the other end's window, and the next message of that
+ *         end carries a new value. A GRANT is sent only if its value is past every value sent
+ *         before, so this one Receive is never used in vain. An end that lowered its advertisement
+ *         has first to receive the messages that it had granted before.
+ * Pinned: tests/v2/test_v2_conn.c:grants, decision 3
  */
 #include "v2/credit.h"
 
@@ -56,7 +59,7 @@ uint32_t v2_credit_value(const struct v2_credit *c)
 
 	/*
 	 * A grant is never taken back: a lower value would leave the peer beyond its limit, and two
-	 * such peers could not even send each other a GRANT. A smaller advertisement shows as a
+	 * such peers could not even send each other a GRANT. An end that advertises less sends a
 	 * limit that does not rise for a while.
 	 */
 	return !c->literal && v2_credit_past(value, c->granted) < 0 ? c->granted : value;
@@ -72,7 +75,7 @@ void v2_credit_answered(struct v2_credit *c, uint32_t parts, uint32_t sent)
 	/* A single Send does not tell the two readings apart, and two parts only by one. */
 	if (parts <= 2 || v2_credit_past(sent - parts, c->offset_sent) < 0)
 		return;
-	/* One such answer may coincide with the end of an earlier grant; two do not. */
+	/* One such answer may come while a limit does not rise for another reason; two do not. */
 	if (++c->offset_answers >= 2)
 		c->literal_peer = true;
 }
@@ -114,7 +117,7 @@ void v2_credit_sent(struct v2_credit *c)
 {
 	uint32_t value = v2_credit_value(c);
 
-	/* A later, lower value does not affect messages already under way. */
+	/* A later, lower value does not affect messages that the peer has already sent. */
 	if (v2_credit_past(value, c->granted) > 0)
 		c->granted = value;
 	c->granted_received = c->received;
@@ -147,9 +150,9 @@ static void note_offset(struct v2_credit *c, uint32_t offset)
 	c->literal_peer = false;
 }
 
-/* The peer's window is what it advertises less what it had not received when it
- * wrote the value. Under load that difference is near zero, whatever is advertised,
- * so the largest ever seen is the estimate. */
+/* The peer's window is what it advertises less what it had not received when it wrote the value.
+ * Under load the window is near zero, whatever is advertised, so the largest window ever seen is
+ * the estimate. */
 void v2_credit_limit(struct v2_credit *c, uint32_t value)
 {
 	int32_t open = v2_credit_past(value, c->sent);
@@ -165,10 +168,12 @@ void v2_credit_limit(struct v2_credit *c, uint32_t value)
 
 bool v2_credit_grant_due(const struct v2_credit *c)
 {
-	/* Credits the peer lacks of what is advertised: used, or newly promised. */
+	/* Advertised credits that the peer does not have: it has used them, or they are newly
+	 * advertised. */
 	int64_t used = (int64_t)v2_credit_past(c->received, c->granted_received) + c->advertised -
 		       c->granted_advertised;
-	int64_t least = ((int64_t)c->advertised + 1) / 2; /* before half is exceeded: 4.2.1.1 */
+	/* a GRANT is due before more than half is used: 4.2.1.1 */
+	int64_t least = ((int64_t)c->advertised + 1) / 2;
 
 	if (least < 2 && !c->heard_payload)
 		least = c->advertised == 1 ? 1 : 2;

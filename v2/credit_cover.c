@@ -7,11 +7,15 @@
  * 	no other form, and credits are to come back --> waits
  * 	... all credits that can be open are open ----> begins all the same
  *
- * A good peer refreshes credits before half of them are used (section 4.2.1.1), and need not do so
- * sooner. So half of what it advertises comes back by itself, and all of it once half is used. A
- * longer message that has no other form begins with that, because section 6.6.4 wants it continued;
- * the peer has to refresh the rest of its credits. A peer that counts credits the literal way does
- * not, so with that peer such messages are given back.
+ * A peer that follows section 4.2.1.1 refreshes credits before half of them are used, and need not
+ * do so sooner.
+ * - So half of what the peer advertises returns by itself, and all of it once half is used. A
+ *   message waits for these credits.
+ * - A message that needs more, and has no other form, begins with these credits, because section
+ *   6.6.4 wants the message continued. The peer then has to refresh credits while the message is
+ *   sent.
+ * - A peer that counts credits the literal way does not refresh them, so messages to that peer are
+ *   given back.
  */
 #include "v2/credit_cover.h"
 
@@ -26,11 +30,12 @@ uint32_t v2_credit_cover_sends(const struct v2_conn *c, const struct rpc_msg *m,
 	return (uint32_t)(1 + (octets - send + room - 1) / room);
 }
 
-/* Whether more credits are sure to be open without anything else being sent. */
+/* Whether the peer is certain to open more credits although this end sends nothing. */
 static bool are_to_come(const struct v2_credit *credit, uint32_t need)
 {
 	uint32_t open = v2_credit_open(credit), half = (credit->window + 1) / 2;
-	uint32_t used = credit->window - open; /* no more can be open than were open at most */
+	/* .window is the largest number of credits that ever was open */
+	uint32_t used = credit->window - open;
 
 	return open < half || (need <= credit->window && used >= half);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "v2/error.h"
 
-/* The one place where wire codes and neutral codes meet. */
+/* The table that maps codes on the wire to neutral codes, and back. */
 static const struct error_row {
 	uint32_t wire;
 	enum rpc_error_code code;

@@ -22,8 +22,8 @@ int v2_queue_error(struct v2_conn *c, const struct v2_hdr *h, uint32_t xid,
 	return ERR_PROTO;
 }
 
-/* Profile section 4: @bad is the transmission that broke the protocol; if a group led to it, the
- * report names the group as well. */
+/* Profile section 4: @bad is the transmission that broke the protocol; if a group led to the fault,
+ * the report names the group as well. */
 int v2_queue_fault(struct v2_conn *c, const struct v2_hdr *h, const struct rtr_fault *fault,
 		   const struct rtr_id *bad, const struct rtr_id *lead)
 {

@@ -16,8 +16,8 @@ int v2_prefix_decode(struct v2_hdr *h, struct view in)
 
 /*
  * The rest is the payload stream, whose first word the header types of section 6.3 declare; other
- * types have no rest. An ERROR must not be answered with an ERROR, and if it were dropped its
- * requester would wait: octets after it are ignored.
+ * types have no rest. Octets after an ERROR are ignored: an ERROR must not be answered with an
+ * ERROR, and if this one were dropped, its requester would wait.
  */
 static int payload_decode(struct v2_parse *p, const struct v2_type *type, struct rpc_msg *m)
 {

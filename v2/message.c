@@ -3,7 +3,7 @@
 
 #include "v2/chunks.h"
 
-/* The last fields of both Call types, and the handle that both begin with. */
+/* Decodes the handle with which both Call types begin, and their last fields. */
 static int call_chunks_decode(struct v2_parse *p, struct rpc_msg *m)
 {
 	int err;

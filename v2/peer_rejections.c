@@ -26,7 +26,8 @@ static uint32_t segments_of(const struct v2_conn *c, uint32_t xid)
 	return asked->xid == (uint16_t)(xid / V2_SENT) ? asked->segments : 0;
 }
 
-/* A message of a usual type removes the entry of its XID; its number of segments is kept. */
+/* A message of type INLINE removes the entry of its XID. The number of segments of a Call is always
+ * kept. */
 void v2_peer_rejections_remember(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype)
 {
 	struct v2_sent *sent = place(c, m->dir, m->xid);
@@ -103,7 +104,8 @@ void v2_peer_rejections_limits(struct v2_conn *c)
 }
 
 /* Whether a Call of that XID may have been one of the types that are remembered, before another
- * Call in flight replaced its entry. XID 0 is every GRANT's, so no Call is certain to have it. */
+ * Call in flight replaced its entry. XID 0 is that of every GRANT, so a report with it may be about
+ * a GRANT. */
 static bool is_displaced(const struct v2_sent *sent, uint32_t xid)
 {
 	return xid && sent->htype && sent->xid != xid && !sent->answered;
@@ -120,9 +122,9 @@ bool v2_peer_rejections_may_report(const struct v2_conn *c, uint32_t xid)
 
 /*
  * Section 7.1.3: a type that the peer does not know is not sent again. The peer is REQUIRED to know
- * every type (section 6.1), so this is a courtesy. XID 0 is every GRANT's: without GRANTs there are
- * no credits, and the connection ends. A report about a type that has no alternative is left to the
- * user, who knows whether a call with this XID is in flight.
+ * every type (section 6.1), so this is a courtesy. A report with XID 0 is about a GRANT: without
+ * GRANTs there are no credits, so the connection ends. A report about a type that has no
+ * alternative is left to the user, who knows whether a call with this XID is in flight.
  */
 static int apply_type(struct v2_conn *c, uint32_t xid)
 {
@@ -138,8 +140,8 @@ static int apply_type(struct v2_conn *c, uint32_t xid)
 	return 0;
 }
 
-/* A peer that rejects a Transmit Request with any report about its form gets no more of them
- * (docs/rtrext-profile.md, section 8). */
+/* A peer that has rejected a Transmit Request, with any report about its form, gets no further
+ * Transmit Requests (docs/rtrext-profile.md, section 8). */
 static void apply_form(struct v2_conn *c, const struct v2_hdr *h)
 {
 	const struct v2_sent *sent = find(c, RPC_CALL, h->xid);
@@ -148,9 +150,9 @@ static void apply_form(struct v2_conn *c, const struct v2_hdr *h)
 }
 
 /*
- * Section 7.1.4: no property announces how long a continued message the receiver takes
- * (draft-feedback.md), so its refusals tell. The limit is below the length it refused: half of that
- * is tried from now on, so few refusals follow.
+ * Section 7.1.4: no property announces the longest continued message that a receiver accepts
+ * (draft-feedback.md), so only refusals show it. From now on the limit is half of the length that
+ * was refused, so few refusals follow.
  */
 static void apply_continuation(struct v2_conn *c, const struct v2_hdr *h)
 {
@@ -163,8 +165,8 @@ static void apply_continuation(struct v2_conn *c, const struct v2_hdr *h)
 		c->continue_bytes = sent->bytes / 2 ? sent->bytes / 2 : 1;
 }
 
-/* Section 7.3.3: the most segments the peer takes. Ignored: 0, a report about no Call of ours, and
- * one about a Call that had no more than that. */
+/* Section 7.3.3: the most segments that the peer accepts. Ignored: a limit of 0, a report about no
+ * Call of this end, and a report about a Call that had no more segments than this limit. */
 static void apply_segments(struct v2_conn *c, const struct v2_hdr *h)
 {
 	uint32_t most = h->error.a;

@@ -83,7 +83,7 @@ size_t v2_props_own_bytes(const struct rpc_params *own)
 	return (size_t)V2_PROP_NUMBERS * NUMBER_BYTES + (own->bulk_bytes ? RTR_BYTES : 0);
 }
 
-/* At least what a first message needs, at most what this end handles. */
+/* The announced size: at least what a first message needs, at most what this end handles. */
 static uint32_t inline_limit(uint32_t announced, uint32_t own)
 {
 	if (announced < V2_FIRST_MESSAGE_BYTES)
@@ -135,8 +135,8 @@ static int known_prop_decode(struct v2_parse *p, struct v2_props *props, uint32_
 	return x.failed || xdr_in_left(&x) ? bad_propval(p) : 0;
 }
 
-/* The same for properties of the round-trip extension; an end without it ignores a malformed one
- * (section 5.1). */
+/* Decodes a property of the round-trip extension. An end without the extension ignores a malformed
+ * one (section 5.1). */
 static void rtr_number_decode(struct v2_props *props, unsigned has, uint32_t *value,
 			      uint32_t otherwise, struct view data)
 {
@@ -240,7 +240,7 @@ static void put_structure(struct xdr_out *x, const struct v2_props *props)
 	rtr_structure_encode(&s, x);
 }
 
-/* Written before property 6, whose octets auth.c expects at the end. */
+/* These come before property 6, because auth.c expects the octets of property 6 at the end. */
 static void put_rtr(struct xdr_out *x, const struct v2_props *props)
 {
 	if (props->present & V2_HAS_RTR_SUPPORT)

@@ -29,7 +29,7 @@ int v2_rtr_transmit_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg 
 	return 0;
 }
 
-/* As with an RDMA2_ERROR, octets behind it are ignored. */
+/* Octets after a Report Error are ignored, as after an RDMA2_ERROR. */
 int v2_rtr_control_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m)
 {
 	int err = scratch_decode(p, h, (enum rtr_op)(h->htype - RTR_HEADER_TYPES));
@@ -61,8 +61,8 @@ bool v2_rtr_is_known(const struct v2_conn *c, uint32_t htype)
 	}
 }
 
-/* Profile sections 2 and 4: most transmissions of a response of this end, without the limit in its
- * request. */
+/* Profile sections 2 and 4: most transmissions of a response of this end, apart from the limit in
+ * its request. */
 static uint32_t most_back(const struct v2_conn *c)
 {
 	return c->rtr.support & RTR_TAKES_CONTINUE ? rtr_limit(c->t.own.transmissions) : 1;
@@ -121,7 +121,7 @@ static bool may_go(const struct v2_conn *c, const struct rpc_msg *m)
 	return c->rtr.support & RTR_TAKES_REQUEST && !c->lacks_rtr;
 }
 
-/* Profile sections 2 and 4. */
+/* Most transmissions of the group for @m: profile sections 2 and 4. */
 static uint32_t most_of(const struct v2_conn *c, const struct rpc_msg *m)
 {
 	uint32_t kept = rtr_limit(m->reserved), most = most_back(c);
@@ -153,7 +153,8 @@ int v2_rtr_form(const struct v2_conn *c, const struct rpc_msg *m, uint32_t numbe
 	return rtr_form(&path, m, number, r, send);
 }
 
-/* Whether the reply has an item that was requested by Send alone, and so has no other form. */
+/* Whether the reply has an item that the request wants by Send alone. Then the reply has no other
+ * form. */
 static bool is_only_way(const struct rpc_msg *m)
 {
 	for (unsigned i = 0; m->dir == RPC_REPLY && i < m->nwishes; i++)
@@ -168,8 +169,8 @@ bool v2_rtr_places(const struct rpc_transport *t, const struct rpc_msg *m)
 	struct rtr_send first;
 	struct rtr_msg r;
 
-	/* Profile section 4: a group begins when credits cover all of it; without another form it
-	 * waits for them. */
+	/* Profile section 4: a group begins when credits cover all of it. A group without another
+	 * form waits for these credits. */
 	return v2_rtr_form(c, m, 0, &r, &first) == 0 &&
 	       (first.count == 1 || first.count <= v2_credit_open(&c->credit) || is_only_way(m));
 }

@@ -21,7 +21,7 @@ static void grant_encode(struct xdr_out *x, const struct v2_hdr *h, const struct
 	(void)m;
 }
 
-/* Section 6.1. A number without a row has no name. */
+/* Section 6.1. A number without a row is an unknown type. */
 static const struct v2_type types[] = {
 	[V2_ERROR] = {V2_ERROR, V2_IS_CONTROL | V2_IS_ANYWHERE, "error", v2_error_decode,
 		      v2_error_encode},

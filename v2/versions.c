@@ -12,7 +12,7 @@ int v2_versions_other(struct v2_conn *c, const struct v2_hdr *h)
 
 	if (v2_auth_is_going(c))
 		return v2_auth_broken(c, "a message of another version");
-	/* Both versions have ERROR with this number. */
+	/* The type ERROR has this number in both versions. */
 	if (h->htype == V2_ERROR) {
 		c->t.count.dropped++;
 		return 0;
