@@ -7,14 +7,14 @@
  * 	header | Transmit Request | payload stream | zeros | item
  * 	'----------- first segment of the Receive ---------''-- the targetable one --
  *
- * 	header | Transmit Continue | ... more of the stream, if it is long | zeros | ... more of the item
+ * 	header | Transmit Continue | ... more of the stream, if long | zeros | ... more of the item
  *
- * Receives of this end have two segments, of which the second is placement-targetable: one item
- * fits a transmission, of any length up to that segment's, and stays where it is. An item that
- * takes several transmissions is gathered in one piece of memory once all have come: items that are
- * not in the first transmission, one behind the other, then the payload stream if not all of it is
- * in the first. Peers may have other structures; everything that rtr_lay_out() finds room for is
- * sent.
+ * Receives of this end have two segments, of which the second is placement-targetable.
+ * - An item that fits the second segment of one transmission stays in its Receive.
+ * - An item that takes several transmissions is gathered in one piece of memory once all of them
+ *   have come. The items that are not in the first transmission are there one after the other. The
+ *   payload stream follows, if not all of it is in the first transmission.
+ * - Peers may have other structures. All items that rtr_lay_out() finds room for are sent.
  *
  * All other messages use the forms of the base protocol: nothing of the extension is obligatory.
  */
@@ -64,7 +64,7 @@ static int add_read(const struct rtr_msg *r, const struct rtr_item *item, struct
 	return err;
 }
 
-/* Where gathered octets are from @at on; NULL as long as that is not known. */
+/* The gathered octets from @at on; NULL until memory for them is known. */
 static const uint8_t *gathered_at(const struct rtr_call_in *c, uint32_t at)
 {
 	const uint8_t *base = c->block ? c->block : c->gathered.data;
@@ -72,7 +72,8 @@ static const uint8_t *gathered_at(const struct rtr_call_in *c, uint32_t at)
 	return base ? base + at : NULL;
 }
 
-/* Copies the part of @octets, which belong at @at of the block, that is to be filled now. */
+/* Copies @octets to offset @at of the block, as far as they are in the range that is to be filled
+ * now. */
 static void copy_part(const struct rtr_call_in *c, uint32_t at, struct view octets)
 {
 	uint32_t end = at + (uint32_t)octets.len, from = at < c->from ? c->from : at;
@@ -99,8 +100,8 @@ static void copy_item(const struct rtr_call_in *c, const struct rtr_item *item, 
 	}
 }
 
-/* rtr_check_items() has checked that the item fills targetable segments from its offset on,
- * rtr_check_taken() that they came. */
+/* rtr_check_items() has checked that the item fills targetable segments from its offset on.
+ * rtr_check_taken() has checked that these segments have come. */
 static int add_placed(const struct rtr_call_in *c, const struct rtr_item *item, struct rpc_msg *m,
 		      struct rpc_chunk *to)
 {
@@ -445,7 +446,7 @@ static int put_result(const struct rpc_msg *m, unsigned i, struct rtr_msg *r, ui
 	return 0;
 }
 
-/* Adds a direction; those for the same range form a set. */
+/* Adds a direction. Directions for the same range form a set. */
 static int put_wish(const struct rpc_msg *m, unsigned i, struct rtr_msg *r)
 {
 	const struct rpc_wish *wish = &m->wishes[i];
@@ -533,14 +534,15 @@ static void put_stream(const struct layout *l, size_t body, uint32_t number, str
 }
 
 /* Pieces of memory for @gap zeros, @room in each. A peer's Receives may have any number of octets
- * below 2^32 before a targetable segment: more pieces than a Send has count as that many. */
+ * below 2^32 before a targetable segment: the number is capped at the pieces that a Send can
+ * have. */
 static int zeros_of(uint32_t gap, uint32_t room)
 {
 	return gap / room < RPC_MAX_PIECES ? (int)(gap / room + (gap % room != 0)) : RPC_MAX_PIECES;
 }
 
-/* Data of transmission @number. Return: pieces of memory that the Send has, or ERR_TOOBIG. Zeros
- * are behind the header in its buffer: there is room for so many at once. */
+/* Find the data of transmission @number. Return: pieces of memory that the Send has, or ERR_TOOBIG.
+ * Zeros are sent from the rest of the buffer of the header: there is room for so many at once. */
 static int put_data(const struct layout *l, const struct rpc_msg *m, uint32_t number, uint32_t room,
 		    struct rtr_send *send)
 {
@@ -594,8 +596,8 @@ static int form_group(const struct rtr_path *path, const struct rpc_msg *m, stru
 	l->header = l->first = l->others = l->streams = l->count = 0;
 	l->npieces = 0;
 	l->continues = path->fixed + RTR_CONTINUE_BYTES;
-	/* The layout makes the header longer, which moves the layout: by at most one segment each
-	 * time. */
+	/* A layout with more segments makes the header longer, and a longer header moves the
+	 * layout: by at most one segment each time. */
 	for (unsigned i = 0; i < MOST_PIECES && !err && len != rtr_len(r); i++) {
 		len = rtr_len(r);
 		l->header = path->fixed + (uint32_t)len;
@@ -606,7 +608,7 @@ static int form_group(const struct rtr_path *path, const struct rpc_msg *m, stru
 	r->payload = l->first;
 	if (m->nwishes)
 		r->reserved = path->reserved;
-	/* Profile section 5: a peer need not take more, and a Reply is not sent again. */
+	/* Profile section 5: a peer need not accept more, and a Reply is not sent again. */
 	if (m->nplaced && m->dir == RPC_CALL)
 		return 0;
 	return before && l->header + l->first > before ? ERR_TOOBIG : 0;
@@ -618,7 +620,8 @@ int rtr_form(const struct rtr_path *path, const struct rpc_msg *m, uint32_t numb
 	struct layout l;
 	int err = form_group(path, m, r, &l);
 
-	/* No further transmission may fail after the first was sent. */
+	/* All transmissions are formed before the first is sent, because none may fail after
+	 * that. */
 	for (uint32_t k = l.count; !err && number == 0 && k-- > 1;)
 		err = put_transmission(&l, m, k, path->room, send);
 	if (!err)

@@ -7,9 +7,9 @@
 #include "rtrext/group.h"
 
 /**
- * Calls and Replies whose data travel in their Sends, to and from struct rpc_msg, for any carrier:
- * Transmit Requests and Responses, and their continuations (docs/rtrext-profile.md, sections 3 to
- * 8).
+ * Calls and Replies whose data travel in their Sends, to and from struct rpc_msg: Transmit Requests
+ * and Responses, and their continuations (docs/rtrext-profile.md, sections 3 to 8). For any
+ * carrier: draft -07, or the early draft.
  */
 
 enum { RTR_CONTINUE_BYTES = 12 }; /* length of a CONTINUE */
@@ -36,7 +36,7 @@ struct rtr_call_in {
 /**
  * rtr_call_take - put a Request into @m, which is reset: payload stream, items and directions
  * @peer: the structure of the sender's Receives, for data that return by Send
- * @group: set; if it is open, more transmissions follow and @m must not be used
+ * @group: set. If the group is open, more transmissions follow, and @m must not be used
  *
  * Return: 0; ERR_CONT with @fault; or another error with @e, as far as the carrier has a code for
  *         it.
@@ -78,7 +78,7 @@ struct rtr_path {
 	uint32_t fixed;			/* octets of header before a body */
 	uint32_t reserved;		/* Receives reserved for the transmissions of a response */
 	/* Octets of the buffer for the header and, behind it, zeros. Zeros that do not fit take
-	 * further pieces. */
+	 * further pieces of memory. */
 	uint32_t room;
 };
 
@@ -86,7 +86,7 @@ struct rtr_path {
 struct rtr_send {
 	uint32_t count;			     /* number of transmissions of the group */
 	size_t from, length;		     /* octets of the payload stream in this transmission */
-	struct rpc_run data[RPC_MAX_PLACED]; /* data behind them */
+	struct rpc_run data[RPC_MAX_PLACED]; /* data that follow the payload stream */
 	unsigned ndata;
 };
 

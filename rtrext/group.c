@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: a group is a REQUEST or RESPONSE and the CONTINUEs it promised, in order and with nothing
- * between them:
+ * Operation: a group is a REQUEST or RESPONSE and the CONTINUEs that its count promises, in order,
+ * without other messages between them:
  *
  *              REQUEST, RESPONSE (count > 1)        CONTINUE, the last
  *   closed  ---------------------------------> open ----------------> closed
@@ -170,8 +170,8 @@ static uint32_t end_of(const struct rtr_item *item, unsigned i, uint32_t left,
 	return t->offset + skip + (t->length - skip < left ? t->length - skip : left);
 }
 
-/* struct arrived - a transmission: its number, octets of header and payload stream, and all its
- * octets. */
+/* struct arrived - a transmission: its number, the length of its header and payload stream, and its
+ * whole length, in octets. */
 struct arrived {
 	uint32_t number, taken, bytes;
 };
@@ -269,9 +269,9 @@ int rtr_check_response(const struct rtr_msg *req, const struct rtr_msg *res)
 }
 
 /*
- * Finds @number, or the first segment behind it that neither header nor payload stream extends
- * into: they take the first @skip octets of the first Receive and the first @skip_later of each
- * further one.
+ * Finds segment @number, or the first later segment into which neither header nor payload stream
+ * extends. Header and payload stream take the first @skip octets of the first Receive, and the
+ * first @skip_later octets of each further Receive.
  */
 static bool next_free(const struct rtr_structure *to, uint32_t skip, uint32_t skip_later,
 		      uint32_t *number)

@@ -41,7 +41,7 @@ int rtr_group_continue(struct rtr_group *g, const struct rtr_msg *m, const struc
 
 /**
  * rtr_group_interrupt - another message was received: header type, or option, @type
- * @is_option: the header type was that of an option
+ * @is_option: the message is an option, and @type is its type
  * @expected: header type or option of a CONTINUE
  *
  * Return: 0, or ERR_CONT with @fault if a group was open; it has ended.
@@ -63,9 +63,10 @@ int rtr_check_payload(const struct rtr_msg *m, bool has_next, uint32_t left,
  * rtr_check_items - whether the items of @m, a REQUEST or RESPONSE, are consistent
  * @own: structure of this end's Receives
  *
- * - Positions rise and items do not overlap; not checked for items whose Position a response omits.
- * - An item placed by Send fills exactly the segments that it names, from its offset on, which is a
- *   multiple of four. No segment is used twice, and their numbers rise.
+ * - Positions rise and items do not overlap. This is not checked for items whose Position a
+ *   response omits.
+ * - An item placed by Send fills exactly the segments that it names, from its offset on. The offset
+ *   is a multiple of four. No segment is used twice, and the numbers of the segments rise.
  * - An item placed by explicit RDMA fits its segments.
  * Return: 0; ERR_CONT with @fault; ERR_XDR for a breach that no fault exists for.
  */
@@ -76,7 +77,8 @@ int rtr_check_items(const struct rtr_msg *m, const struct rtr_structure *own,
  * rtr_check_taken - call after rtr_check_items(): transmission @number of the group that @m began
  * has come
  *
- * No item may be in its first @taken octets, header and payload stream, nor behind its @bytes.
+ * No item may be in the first @taken octets of the transmission, which are header and payload
+ * stream, nor after its @bytes octets.
  * Return: 0, or ERR_CONT with @fault.
  */
 int rtr_check_taken(const struct rtr_msg *m, const struct rtr_structure *own, uint32_t number,
@@ -85,8 +87,8 @@ int rtr_check_taken(const struct rtr_msg *m, const struct rtr_structure *own, ui
 /** rtr_may_become - Table 2: whether @result is allowed for an item that was requested as @wish. */
 bool rtr_may_become(enum rtr_type wish, enum rtr_type result);
 
-/** rtr_is_within - whether @length octets lie in @used as allowed in the segments @offered: from
- * the first octet on, in the same segments, the last one shortened. */
+/** rtr_is_within - whether @used are the segments @offered, filled with @length octets from the
+ * first octet on: the same segments, of which the last is shortened. */
 bool rtr_is_within(const struct segment *offered, unsigned noffered, const struct segment *used,
 		   unsigned nused, uint64_t length);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: each message is a few words and lists; each list is a count and its entries. A count is
- * bounded by the table it goes to before anything is read, an entry by the octets that are left, so a
- * list that lies costs no more time than its octets.
+ * Operation: each message is a few words and lists; each list is a count and its entries. Before
+ * entries are read, the count is bounded by the table for them. Each entry is bounded by the octets
+ * that are left. So a list with a false count costs no more time than its octets.
  *
  *   REQUEST    items, sets of wishes, count, reserved, payload
  *   RESPONSE   items, count, payload

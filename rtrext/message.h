@@ -37,8 +37,8 @@ enum rtr_type {
 /** struct rtr_place - where an item is, or is to go. */
 struct rtr_place {
 	enum rtr_type type;
-	/* TBSN of an item: octets before it in the first segment; BYSIZE: octets of the longest
-	 * item that goes by Send */
+	/* TBSN of an item: octets before the item in its first segment; BYSIZE: octets of the
+	 * longest item that travels by Send */
 	uint32_t bytes;
 	/* TBSN of an item: range in .numbers of the message; other types with segments: range in
 	 * .segs */
@@ -91,7 +91,7 @@ struct rtr_fault {
 	uint32_t min, max; /* range of valid values; equal if there is one */
 };
 
-/** struct rtr_msg - any of the four messages, decoded; it owns nothing and points nowhere. */
+/** struct rtr_msg - any of the four messages, decoded. It owns nothing and has no pointers. */
 struct rtr_msg {
 	enum rtr_op op;
 	uint32_t payload; /* all but REPORT: octets of payload stream in this transmission */
@@ -133,8 +133,9 @@ void rtr_msg_reset(struct rtr_msg *m, enum rtr_op op);
  * rtr_decode - read a message of kind @op
  * @x: at its first word; afterwards behind its last one
  *
- * Malformed is what Table 1 of the draft calls invalid, of either kind; a count of transmissions of
- * 0; a range that is empty or not behind the one before; a place that needs segments and has none.
+ * Malformed are: all that Table 1 of the draft calls invalid, of either kind; a count of
+ * transmissions of 0; a range that is empty, or not after the range before it; a place that needs
+ * segments and has none.
  * Return: 0; ERR_XDR; ERR_TOOBIG: more than the tables of struct rtr_msg hold.
  */
 int rtr_decode(struct rtr_msg *m, enum rtr_op op, struct xdr_in *x) WARN_UNUSED;

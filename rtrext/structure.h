@@ -54,7 +54,8 @@ void rtr_structure_plain(struct rtr_structure *s, uint32_t bytes);
  *
  * Return: 0; ERR_PROP: it is malformed, a group has no segments or segments of length 0, an
  *         alignment is no power of two (0 counts as 1), the total is not the sum, or octets follow
- *         it; ERR_TOOBIG: more groups or placement-targetable segments than are held here.
+ *         the structure; ERR_TOOBIG: more groups or placement-targetable segments than are held
+ *         here.
  */
 int rtr_structure_decode(struct rtr_structure *s, struct view value) WARN_UNUSED;
 
@@ -72,8 +73,8 @@ struct rtr_target {
  * is one. */
 bool rtr_structure_target(const struct rtr_structure *s, uint32_t n, struct rtr_target *t);
 
-/** rtr_structure_free - number of the first placement-targetable segment that begins at octet
- * @at of a Receive or behind it; .targets if there is none. */
+/** rtr_structure_free - number of the first placement-targetable segment that begins at octet @at
+ * of a Receive or later; .targets if there is none. */
 uint32_t rtr_structure_free(const struct rtr_structure *s, uint32_t at);
 
 /** rtr_limit - the value of a limit: 0 would allow no message at all and counts as 1. */
