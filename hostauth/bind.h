@@ -25,18 +25,19 @@ int hostauth_bind_init(struct hostauth_bind *b, struct view request_data,
 /** hostauth_bind_fini - wipes the keys. */
 void hostauth_bind_fini(struct hostauth_bind *b);
 
-/** hostauth_bind_keys - derive the exporter keys of @ssl, whose handshake is complete. */
+/** hostauth_bind_keys - derive the exporter keys of @ssl, whose handshake must be complete. */
 int hostauth_bind_keys(struct hostauth_bind *b, SSL *ssl) WARN_UNUSED;
 
 /** hostauth_bind_message - add a CONNPROP message of @from to T, as it was sent: part 4. */
 void hostauth_bind_message(struct hostauth_bind *b, enum hostauth_role from, struct view message);
 
-/** hostauth_bind_digest - T with @message of @from added, whose binding value, at @at, counts as
- * zeros. T itself does not change. */
+/** hostauth_bind_digest - the digest of T with @message of @from added. The binding value in the
+ * message, at offset @at, counts as zeros. T does not change. */
 int hostauth_bind_digest(struct hostauth_bind *b, enum hostauth_role from, struct view message,
 			 size_t at, uint8_t digest[HOSTAUTH_BINDING_BYTES]) WARN_UNUSED;
 
-/** hostauth_bind_value - the binding value of that message. Call after hostauth_bind_keys(). */
+/** hostauth_bind_value - the binding value of the message of @from, from its digest. Call it after
+ * hostauth_bind_keys(). */
 int hostauth_bind_value(const struct hostauth_bind *b, enum hostauth_role from,
 			const uint8_t digest[HOSTAUTH_BINDING_BYTES],
 			uint8_t out[HOSTAUTH_BINDING_BYTES]) WARN_UNUSED;

@@ -8,8 +8,8 @@
  * chain - limits a peer's certificates before they are parsed. For hostauth/ only.
  *
  * State:  a peer has sent a TLS message with certificates, and has not proved its identity.
- * Danger: a parsed certificate takes some KiB however short it is, and so does a list of names: 24
- *         KiB of them become a megabyte.
+ * Danger: a parsed certificate takes some KiB of memory however short it is, and a parsed list of
+ *         names takes many times its octets. A message of 24 KiB becomes a megabyte.
  * Rule:   a message with more than CHAIN_CERTIFICATES certificates or CHAIN_ELEMENTS DER elements
  *         fails before it is parsed.
  */
@@ -23,7 +23,7 @@ enum {
 /**
  * chain_fault - why the TLS handshake message @message must not be parsed
  *
- * Return: words, static storage; NULL: it may be, or holds no certificates.
+ * Return: words, static storage; NULL: the message may be parsed, or has no certificates.
  */
 const char *chain_fault(struct view message);
 

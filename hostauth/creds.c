@@ -313,7 +313,7 @@ static int set_key(struct hostauth_creds *c, struct view pem, struct hostauth_re
 			       "password cannot)");
 }
 
-/* Extends the span from the first to the last end; @nth counts from 0. */
+/* Extends the span from *@first to *@last by @end, which is the @nth end, from 0. */
 static void note_span(int64_t *first, int64_t *last, int nth, int64_t end)
 {
 	if (end < *first)
@@ -322,7 +322,7 @@ static void note_span(int64_t *first, int64_t *last, int nth, int64_t end)
 		*last = end;
 }
 
-/* When the list at @i is due for replacement, or a later one of the same authority. */
+/* When the latest revocation list of the authority of list @i is due for replacement. */
 static int64_t list_end(const STACK_OF(X509_INFO) * all, int i)
 {
 	const X509_CRL *one = sk_X509_INFO_value(all, i)->crl;
@@ -341,8 +341,8 @@ static int64_t list_end(const STACK_OF(X509_INFO) * all, int i)
 	return end;
 }
 
-/* Loads certificates or lists, whose files have the same form. Return: how many of the kind,
- * or -1. */
+/* Loads certificates or revocation lists, whose files have the same form. Return: how many were
+ * loaded, or -1. */
 static int load_store(struct hostauth_creds *c, struct view pem, bool crls)
 {
 	X509_STORE *store = SSL_CTX_get_cert_store(c->ctx);

@@ -12,8 +12,8 @@
  * creds - the credentials of one listener or upstream: its own certificate or key, and the
  * authorities it trusts
  *
- * Immutable and reference-counted. Any number of handshakes in any number of threads may use it.
- * Made of octets: reading files is for the caller.
+ * Immutable and reference-counted. Any number of handshakes in any number of threads may use the
+ * credentials. They are made from octets: the caller reads the files.
  */
 struct hostauth_creds;
 
@@ -37,9 +37,9 @@ struct hostauth_refusal {
 /** struct hostauth_material - PEM octets, all borrowed for the call. Either certificate, key and ca,
  * or psk. */
 struct hostauth_material {
-	struct view certificate; /* ours, then its chain */
+	struct view certificate; /* the certificate of this end, then its chain */
 	struct view key;	 /* of the certificate, not encrypted */
-	struct view ca;		 /* authorities that we trust */
+	struct view ca;		 /* authorities that this end trusts */
 	struct view crl;	 /* may be empty: no certificate is revoked then */
 	struct view psk;	 /* lines "identity:hexadecimal key"; # begins a comment */
 	/* names of peers that are allowed; none: every certificate signed by .ca */
@@ -63,12 +63,12 @@ void hostauth_creds_put(struct hostauth_creds *creds);
 
 /** struct hostauth_times - validity, in seconds since 1970; INT64_MAX: no end. */
 struct hostauth_times {
-	int64_t begin, end; /* when our certificate and its chain are valid, all together */
-	/* Authorities: when the first expires, and when the last does; no peer is trusted after
-	 * that. */
+	int64_t begin, end; /* when the certificate of this end and its whole chain are valid */
+	/* Authorities: when the first expires, and when the last expires. After the last no peer is
+	 * trusted. */
 	int64_t ca_end, ca_last;
-	/* Revocation lists, of each authority the latest: when the first is due for replacement
-	 * (peers of that authority are not trusted after it), and when the last is. */
+	/* Revocation lists, the latest of each authority: when the first is due for replacement,
+	 * and when the last is. After a list is due, peers of its authority are not trusted. */
 	int64_t crl_end, crl_last;
 };
 

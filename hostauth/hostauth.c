@@ -10,9 +10,9 @@
  *     verifies the binding  <-----------  BIND
  *     DONE                                 DONE
  *
- * Ends take turns: what was received decides what is to be said (.say), and what was
- * said decides what may come (.expect). Anything else is a failure. What takes long,
- * a step of TLS, is never taken when a message comes in but in hostauth_work().
+ * The two ends take turns. The value that was received decides which value is to be sent (.say),
+ * and the value that was sent decides which values may come (.expect). Any other value is a
+ * failure. A step of TLS takes long, so hostauth_recv() never takes one: hostauth_work() does.
  */
 #include "hostauth/hostauth.h"
 
@@ -27,7 +27,8 @@
 
 enum {
 	VALUE_MAX = 4096, /* no message is longer: section 3.4 */
-	/* octets of a record with an alert; a record with a message that needs work is longer */
+	/* most octets of a record with an alert; a record with a message that needs work is
+	 * longer */
 	ALERT_MAX = 32,
 };
 
@@ -77,7 +78,7 @@ static enum hostauth_status fail(struct hostauth *h, enum hostauth_cause cause, 
 	return h->status;
 }
 
-/* The handshake is done: these keys protect nothing afterwards. */
+/* The handshake is done. Its keys protect nothing afterwards, so they are wiped. */
 static void done(struct hostauth *h)
 {
 	h->status = HOSTAUTH_DONE;
@@ -125,7 +126,7 @@ static enum hostauth_status out_of_turn(struct hostauth *h)
 	return fail(h, HOSTAUTH_CAUSE_VALUE, "a value that is not the answer due");
 }
 
-/* Section 8. */
+/* Limit of TLS octets from the peer, so far: section 8. */
 static size_t most_of(const struct hostauth *h)
 {
 	return h->role == HOSTAUTH_ACCEPTOR && !h->has_hello ? HOSTAUTH_MAX_HELLO
@@ -221,8 +222,8 @@ static enum hostauth_status on_fail(struct hostauth *h, const struct hostauth_va
 		[HOSTAUTH_REASON_OWN] = "the peer refused: a failure of its own",
 	};
 
-	/* The engine processes all input: it gets only an alert, and no work that belongs to
-	 * hostauth_work(). */
+	/* The engine processes all input that it has. So here it gets only an alert, and no record
+	 * that needs hostauth_work(). */
 	if (v->reason == HOSTAUTH_REASON_TLS && v->tls.len && v->tls.len <= ALERT_MAX &&
 	    h->tls.ssl && !tls_is_rest(&h->tls) && tls_feed(&h->tls, v->tls) == 0) {
 		tls_alert(&h->tls, h->why);
@@ -247,8 +248,8 @@ static enum hostauth_status on_value(struct hostauth *h, const struct hostauth_v
 	return h->status;
 }
 
-/* Adds the message to T; a message with a BIND, which does not cover its own value, to the digest
- * as well. */
+/* Adds the message to T. For a message with a BIND, the digest is computed as well; the binding
+ * value does not cover itself. */
 static bool note_message(struct hostauth *h, const struct hostauth_in *in,
 			 const struct hostauth_value *v)
 {
@@ -421,7 +422,7 @@ bool hostauth_next(struct hostauth *h, size_t room, size_t properties, struct ho
 		h->out.reason = reason_of(h);
 		if (h->cause == HOSTAUTH_CAUSE_TLS && !h->tls.complete)
 			h->out.tls = tls_pending(&h->tls);
-		/* no alert is that long */
+		/* no alert exceeds this */
 		if (h->out.tls.len >
 		    HOSTAUTH_MIN_ROOM - HOSTAUTH_VALUE_HEAD - HOSTAUTH_REASON_BYTES)
 			h->out.tls.len = 0;

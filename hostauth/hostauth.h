@@ -15,8 +15,8 @@
 /**
  * hostauth - one handshake of docs/hostauth-profile.md, either role, as a state machine
  *
- * Messages in, values out; no I/O, no clock, no loop. Its user carries the values in CONNPROP
- * messages and keeps these rules:
+ * Messages go in, and values come out. The handshake has no I/O, no clock and no loop. Its user
+ * carries the values in CONNPROP messages, and keeps these rules:
  * - Every CONNPROP message that arrives goes to hostauth_recv(), once and in order.
  * - Then, while hostauth_is_work_due(), the user calls hostauth_work(). The call may take
  *   milliseconds of CPU. It may run in any one thread, if no other thread touches the handshake
@@ -29,8 +29,9 @@ struct hostauth;
 
 enum hostauth_status {
 	HOSTAUTH_GOING,
-	HOSTAUTH_DONE,	 /* the peer and the negotiated values are authenticated */
-	HOSTAUTH_ABSENT, /* the peer does not have this profile; nothing more is expected or sent */
+	HOSTAUTH_DONE, /* the peer and the negotiated values are authenticated */
+	/* the peer does not implement the profile; nothing more is expected or sent */
+	HOSTAUTH_ABSENT,
 	HOSTAUTH_FAILED, /* failed: close after the FAIL that hostauth_next() may still have */
 };
 
@@ -62,7 +63,7 @@ struct hostauth_params {
 	struct hostauth_creds *creds; /* of that role; a reference is taken */
 	/* Private data of the connection's request and acceptance; borrowed for the call. */
 	struct view request_data, accept_data;
-	int64_t now; /* time of the check of certificates, seconds since 1970 */
+	int64_t now; /* time at which certificates must be valid, seconds since 1970 */
 };
 
 /** hostauth_new - returns owned, or NULL without memory. Cheap: TLS begins with the first message. */
@@ -71,7 +72,7 @@ struct hostauth *hostauth_new(const struct hostauth_params *params);
 /** hostauth_free - takes @h, which may be NULL; wipes what is secret. */
 void hostauth_free(struct hostauth *h);
 
-/** struct hostauth_in - a CONNPROP message that arrived; views into it. */
+/** struct hostauth_in - a CONNPROP message that arrived. The views point into it. */
 struct hostauth_in {
 	struct view message; /* from rdma_xid on */
 	bool has_value;	     /* property 6 is in it */
@@ -83,8 +84,9 @@ struct hostauth_in {
 /** hostauth_recv - Return: the status. GOING: see whether work is due. */
 enum hostauth_status hostauth_recv(struct hostauth *h, const struct hostauth_in *in);
 
-/** hostauth_absent - another message showed that the peer does not have this profile (section
- * 7.1). Return: whether that is possible: only for an initiator, before the first value came. */
+/** hostauth_absent - a message other than CONNPROP shows that the peer does not implement the
+ * profile (section 7.1). Return: whether that is possible: only for an initiator, before the first
+ * value came. */
 bool hostauth_absent(struct hostauth *h);
 
 bool hostauth_is_work_due(const struct hostauth *h);

@@ -11,8 +11,8 @@
 /** Kind of a name: from a certificate, or the identity of a shared key. */
 enum hostauth_name_kind { HOSTAUTH_NAME_DNS, HOSTAUTH_NAME_URI, HOSTAUTH_NAME_KEY };
 
-/** hostauth_name_allows - whether the configured @want allows @name; an identity matches only
- * itself. */
+/** hostauth_name_allows - whether the configured @want allows @name; the identity of a shared key
+ * matches only itself. */
 bool hostauth_name_allows(const char *want, enum hostauth_name_kind kind, struct view name);
 
 /** hostauth_name_is_dns, hostauth_name_is_uri - whether the pattern @want allows @name of a
@@ -20,7 +20,8 @@ bool hostauth_name_allows(const char *want, enum hostauth_name_kind kind, struct
 bool hostauth_name_is_dns(const char *want, struct view name);
 bool hostauth_name_is_uri(const char *want, struct view name);
 
-/** hostauth_name_check - why @want can match no name, or NULL. Static storage. */
+/** hostauth_name_check - why @want can match no name, in words; NULL: it can match one. Static
+ * storage. */
 const char *hostauth_name_check(const char *want);
 
 #endif

@@ -24,8 +24,8 @@ struct psk_set {
 };
 
 /**
- * psk_parse - parse lines "identity:key". Return: 0; ERR_CONFIG and @line, the first that is wrong
- * (0: there is none at all, or there are too many); ERR_NOMEM. Call psk_fini() in any case.
+ * psk_parse - parse lines "identity:key". Return: 0; ERR_CONFIG and @line, the number of the first
+ * wrong line (0: there is no line, or there are too many); ERR_NOMEM. Call psk_fini() in any case.
  */
 int psk_parse(struct psk_set *set, struct view text, unsigned *line) WARN_UNUSED;
 

@@ -49,7 +49,7 @@ int tls_feed(struct tls *t, struct view octets)
 	return BIO_write(t->in, octets.data, (int)octets.len) == (int)octets.len ? 0 : ERR_NOMEM;
 }
 
-/* The reason found here, or by the verification, says more than the engine's. */
+/* The reason that this folder or the verification found says more than that of the engine. */
 static void tell(const struct tls *t, char why[HOSTAUTH_TEXT_BYTES])
 {
 	long verdict = SSL_get_verify_result(t->ssl);
@@ -230,7 +230,7 @@ static int psk_name(const struct tls *t, const struct hostauth_creds *c, struct 
 {
 	const char *identity = c->psks.psks[0].identity;
 
-	if (!SSL_session_reused(t->ssl)) { /* OpenSSL's word for it */
+	if (!SSL_session_reused(t->ssl)) { /* in OpenSSL, a shared key counts as a reused session */
 		snprintf(why, HOSTAUTH_TEXT_BYTES, "the peer did not use the shared key");
 		return ERR_ACCESS;
 	}
