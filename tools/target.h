@@ -24,8 +24,8 @@ int target_parse(const char *text, bool is_listen, struct target *to, char *why)
 /* Versions as a bit mask; "2-early" is draft-cel-nfsv4-rpcrdma-version-two-01. */
 enum { TARGET_V1 = 1, TARGET_V2 = 2, TARGET_V2_EARLY = 4 };
 
-/** target_versions - "1", "2", "2-early", or several of them with commas. Return: a mask; 0: an
- * unknown version, or one given twice. */
+/** target_versions - parse "1", "2", "2-early", or several of these with commas. Return: a mask; 0:
+ * an unknown version, or one given twice. */
 unsigned target_versions(const char *text);
 
 /** target_fabric - name of @fabric: "iwarp" or "verbs". */

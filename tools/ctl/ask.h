@@ -14,8 +14,8 @@ typedef void ask_line(void *arg, const char *name, struct json_object *value, co
 
 enum { ASK_DONE = 0, ASK_REFUSED = 1, ASK_NO_GATEWAY = 3 };
 
-/** ask - send the request of @o to the gateway; @told is called for each line of the answer, except
- * an error. Return: ASK_...; the reason is in @why (CTL_WHY octets) unless it is ASK_DONE. */
+/** ask - send the request of @o to the gateway. @told is called for each line of the answer, except
+ * an error. Return: ASK_DONE; or another ASK_..., with the reason in @why (CTL_WHY octets). */
 int ask(const struct ctl_options *o, ask_line *told, void *arg, char *why);
 
 /** struct ask_link - a connection for several requests. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation. Which clients would gain from version 2:
+ * Operation
+ *
+ * Which clients would gain from version 2:
  * - Version 2 carries data of some KiB in messages. Version 1 needs RDMA Reads and Writes for them,
  *   each with registrations and a round trip.
  * - Small calls fit into messages of both versions. Large data goes by RDMA in both.

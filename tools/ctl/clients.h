@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /**
- * clients - sessions by client and by the protocol version that it speaks; says which clients would
- * gain from version 2
+ * clients - adds up sessions by client and by the protocol version that the client speaks, and says
+ * which clients would gain from version 2
  */
 struct clients;
 struct json_object;

@@ -24,7 +24,7 @@
 enum { PAUSE_NS = 100000000, TAIL_S = 3 };
 
 static volatile sig_atomic_t enough;
-static sigset_t heard; /* signal mask while sleeping */
+static sigset_t heard; /* signal mask of follow_sleep() */
 
 static void on_signal(int signo)
 {
@@ -83,7 +83,7 @@ static void look_at_time(struct follow *f, uint64_t now)
 	f->ends = now + (uint64_t)TAIL_S * SECOND;
 }
 
-/* errno has the reason of a write, or 0 if memory is short. */
+/* A write failed: errno has the reason. If errno is 0, memory is short. */
 static void fail_write(struct follow *f)
 {
 	f->failed = f->failed ? f->failed : errno ? errno : ENOMEM;

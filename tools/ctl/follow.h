@@ -7,14 +7,14 @@
 /**
  * follow - commands that print continuously: RPCs as they end, messages as they pass
  *
- * Their options end them, or SIGINT or SIGTERM, which is no error. Return: as ask(), with the
- * reason in @why (CTL_WHY octets).
+ * Limits among their options end the commands, or SIGINT or SIGTERM. These are no errors. Return:
+ * as ask(), with the reason in @why (CTL_WHY octets).
  */
 int follow_trace(const struct ctl_options *o, char *why);
 int follow_capture(const struct ctl_options *o, char *why);
 
-/** follow_catch - from now on these signals end the command, not the program. They are only
- * delivered in follow_sleep(), so a signal cuts no answer. */
+/** follow_catch - from now on SIGINT and SIGTERM end the command, not the program. They are
+ * delivered only in follow_sleep(), so no answer is cut. */
 void follow_catch(void);
 
 /** follow_sleep - sleep for @ns, until a signal, or until @fd is readable (-1: none). Return: false

@@ -13,7 +13,7 @@ enum { CTL_WHY = 256 };
 
 /** struct ctl_rpcs - which RPCs to trace. */
 struct ctl_rpcs {
-	uint64_t slow_ns; /* 0: not given */
+	uint64_t slow_ns; /* RPCs that took at least this long; 0: not given */
 	bool has_program, has_version, has_procedure;
 	uint32_t program, version, procedure;
 	const char *kind; /* NULL: not given */
@@ -24,14 +24,14 @@ struct ctl_options {
 	bool help, version, json;
 	const char *socket;
 	enum control_command command;
-	bool by_client;				   /* "clients": sessions, summed by client */
+	bool by_client;				   /* "clients": the sums of sessions, by client */
 	bool is_top, once;			   /* "top" */
 	const char *route, *client, *name, *level; /* NULL: not given */
 	uint64_t session;			   /* 0: not given */
 	struct ctl_rpcs rpcs;
-	/* trace, capture: limits, 0: none; top: .time_ns is the time between two screens */
+	/* trace, capture: limits; 0: no limit. top: .time_ns is the time between two screens */
 	uint64_t time_ns, count, size;
-	const char *file; /* capture */
+	const char *file; /* capture: the file to write */
 };
 
 /** ctl_options_parse - Return: 0, or -1 with the reason in @why (CTL_WHY octets). */

@@ -10,10 +10,10 @@
 /**
  * pcapng - messages of legs as a capture file for Wireshark
  *
- * Each message becomes a Send on a reliable connection of RoCE version 2, whatever fabric it was
- * on, between the addresses of its leg. The first message of a leg is preceded by the set-up of a
- * connection, from which Wireshark knows both ends. There are two interfaces: one for client legs,
- * one for server legs. The session number is in comments.
+ * Each message becomes a Send on a reliable connection of RoCE version 2 between the addresses of
+ * its leg, whatever the fabric of the leg. Before the first message of a leg the file has the
+ * set-up of a connection, from which Wireshark knows both ends. There are two interfaces: one for
+ * client legs, one for server legs. The session number is in comments.
  */
 struct pcapng_leg;
 
@@ -29,9 +29,11 @@ struct pcapng {
 struct pcapng_message {
 	uint64_t session, time_ns;	  /* since 1970 */
 	const char *route, *peer, *local; /* addresses with ports */
-	bool is_server_leg, is_sent;	  /* by the gateway */
+	bool is_server_leg, is_sent;	  /* .is_sent: the gateway sent the message */
 	const uint8_t *octets;
-	size_t len, whole; /* octets; .whole: length of the message, if .octets were cut */
+	/* .len: number of .octets; .whole: length of the message, of which .octets may be only
+	 * the beginning */
+	size_t len, whole;
 };
 
 enum pcapng_result { PCAPNG_OK, PCAPNG_FULL, PCAPNG_FAILED };

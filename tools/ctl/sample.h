@@ -27,7 +27,7 @@ struct sample_route {
 
 struct sample_session {
 	uint64_t id, calls, bytes, in_flight, memory;
-	double calls_rate, bytes_rate; /* per second; set by top_view() */
+	double calls_rate, bytes_rate; /* calls and octets per second; set by top_view() */
 	char route[SAMPLE_TEXT], client[SAMPLE_TEXT], versions[SAMPLE_TEXT], name[SAMPLE_TEXT];
 };
 

@@ -12,14 +12,14 @@ struct json_object;
 struct show {
 	FILE *to;
 	const struct ctl_options *o;
-	unsigned lines; /* lines so far of the current table */
+	unsigned lines; /* number of lines of the current table so far */
 };
 
 /** show_line - print one line of an answer. */
 void show_line(struct show *s, const char *name, struct json_object *value);
 
-/** show_text - text of member @name of @o, which a peer may have chosen: control characters for
- * terminals are replaced. "-" if it is empty or absent. */
+/** show_text - copy member @name of @o into @text. A peer may have chosen the member, so control
+ * characters for terminals are replaced. "-" if the member is empty or absent. Return: @text. */
 const char *show_text(struct json_object *o, const char *name, char *text, size_t size);
 
 /** show_clean - replace control characters for terminals in @text by '?'. Return: @text. */
@@ -28,7 +28,7 @@ char *show_clean(char *text);
 /** show_number - number of member @name of @o, or 0. */
 uint64_t show_number(struct json_object *o, const char *name);
 
-/** show_size - @bytes with a unit, into @text of 16 octets. */
+/** show_size - write @bytes with a unit into @text of 16 octets. Return: @text. */
 const char *show_size(uint64_t bytes, char *text);
 
 #endif

@@ -11,7 +11,7 @@ enum top_order { TOP_CALLS, TOP_BYTES, TOP_FLIGHT, TOP_ORDERS };
 /** top_order_name - description of an order; static storage. */
 const char *top_order_name(enum top_order order);
 
-/** struct top_view - size and order of a screen; .rows 0: no limit. */
+/** struct top_view - size and order of a screen. .rows is 0: no limit. */
 struct top_view {
 	unsigned rows;
 	enum top_order order;

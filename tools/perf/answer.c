@@ -81,9 +81,9 @@ static bool choose_format(struct task *t, size_t len)
 	return transport->peer.continuation;
 }
 
-/* The handle that the reply may invalidate. Version 2 names it in the call (6.5); the early draft
- * cannot. In version 1 the responder chooses one of the call's handles if both ends have set R (RFC
- * 8797). */
+/* The handle that the reply may invalidate. A version 2 call names this handle (6.5); a call of the
+ * early draft cannot. In version 1 the responder chooses one of the call's handles if both ends
+ * have set R (RFC 8797). */
 static uint32_t handle_to_invalidate(const struct task *t)
 {
 	const struct rpc_transport *transport = t->conn->leg.t;

@@ -214,7 +214,7 @@ static int slot_send(struct slot *slot)
 	slot->tx.owner = slot;
 	err = form(slot);
 	if (err < 0) {
-		slot->sent = true; /* the leg has no message */
+		slot->sent = true; /* the leg has no message to send */
 		return err;
 	}
 	/* 6.5: the reply may invalidate one handle of the header. */

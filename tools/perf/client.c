@@ -101,7 +101,7 @@ static bool has_room(const struct client_conn *conn)
 	return client_is_up(conn) && !list_is_empty(&conn->idle);
 }
 
-/* Begin all calls that are possible now, with the connections in turn. */
+/* Begin all calls that are possible now, on one connection after the other. */
 static void call_all(struct perf_client *c, nsec_t now)
 {
 	for (unsigned full = 0; full < c->cfg->connections && may_call(c, now);) {
@@ -186,7 +186,8 @@ static struct slot *slot_of(struct client_conn *conn, uint32_t xid)
 	uint32_t i = (xid - conn->xid_base) & (conn->xid_stride - 1);
 	struct slot *slot = i < conn->client->cfg->depth ? &conn->slots[i] : NULL;
 
-	/* The slot is idle, answered, or has another call: no call waits for this reply. */
+	/* No slot, or the slot is idle, answered, or has another call: no call waits for this
+	 * reply. */
 	if (!slot || !slot->tx.owner || slot->answered || slot->rpc.xid != xid) {
 		perf_error(&conn->client->errors, "an answer to no call, xid 0x%08x", xid);
 		return NULL;
@@ -333,7 +334,8 @@ static void on_event(const struct fabric_event *ev)
 	mark(conn);
 }
 
-/* Continued replies that waited for memory; nothing else in the client waits for memory. */
+/* Give memory to continued replies that wait for it. Nothing else in the client waits for
+ * memory. */
 static void serve_waiters(struct perf_client *c)
 {
 	struct buf_waiter *w;

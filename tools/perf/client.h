@@ -7,9 +7,9 @@
 #include "tools/perf/stats.h"
 
 /**
- * perf_client - requester of the private program (program.h). It keeps .depth calls in flight on
- * each of .connections, one size after the other. The caller calls perf_client_turn() after fabric
- * events and at deadlines, until perf_client_is_done().
+ * perf_client - requester of the private program (program.h). It runs one step for each size, and
+ * keeps .depth calls in flight on each of its .connections. The caller calls perf_client_turn()
+ * after fabric events and at deadlines, until perf_client_is_done().
  */
 struct perf_client_config {
 	struct fabric_addr to, from; /* .from: a local address; .len 0: any */
@@ -28,8 +28,8 @@ struct perf_client_config {
 	bool inline_data; /* READ, WRITE: no chunk for data that fits inline */
 	bool verify;
 	/* A connection that ends is made again, and its calls in flight are sent again with the
-	 * same XID. All of this happens within .call_timeout, counted from the first send of a call
-	 * or from the end of the connection. */
+	 * same XID. A call has to be answered within .call_timeout from its first send, and a
+	 * connection made again within .call_timeout from its end. */
 	bool reconnects;
 	bool is_silent; /* for tests: print no errors */
 };

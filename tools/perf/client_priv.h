@@ -14,7 +14,7 @@ struct perf_client {
 	const struct perf_client_config *cfg;
 	struct perf_env env;
 	enum client_state state;
-	struct client_conn *conns; /* cfg->connections */
+	struct client_conn *conns; /* cfg->connections entries */
 	unsigned nready, nclosed, nflying;
 	unsigned turn;	   /* index of the connection that calls next */
 	struct list dirty; /* connections to be pumped at the end of the turn */
@@ -36,8 +36,8 @@ struct client_conn {
 	struct perf_client *client;
 	struct leg leg;
 	struct list dirty;
-	struct list idle, flying; /* lists of slots; .flying has the oldest first */
-	struct slot *slots;	  /* cfg->depth */
+	struct list idle, flying; /* lists of slots; .flying has the oldest call first */
+	struct slot *slots;	  /* cfg->depth entries */
 	/* the stride is a power of two; XID modulo stride is the index of the slot */
 	uint32_t xid_base, xid_stride;
 	bool is_ready, is_closed;
@@ -76,9 +76,9 @@ void client_measure_step(const struct perf_client *c, struct perf_step *step);
 enum { SLOT_HANDLES = 3, HEAD_AT = PERF_HEAD_MAX };
 
 /**
- * struct slot - room for one call and its reply. Its block has: the message's head, which ends
- * where the data begins (so head and data are one region), the data with room for a pad, and the
- * reply area.
+ * struct slot - room for one call and its reply. The block of a slot has the head of the message,
+ * the data with room for a pad, and the reply area. The head ends where the data begins, so head
+ * and data are one region.
  */
 struct slot {
 	struct list link; /* in .idle or .flying */
@@ -89,8 +89,9 @@ struct slot {
 	uint32_t seq;
 	nsec_t began;
 	uint8_t *block, *data, *reply;
-	uint32_t handles[SLOT_HANDLES]; /* exposed, and not known to be fenced */
-	unsigned nhandles, fencing;	/* number of withdrawals under way */
+	/* handles of exposed memory that is not known to be fenced */
+	uint32_t handles[SLOT_HANDLES];
+	unsigned nhandles, fencing; /* number of withdrawals under way */
 	bool sent, answered, failed;
 
 	struct leg_held held; /* the reply, until it is checked */
@@ -116,7 +117,8 @@ size_t slot_bytes(const struct perf_client_config *cfg);
 int slot_call(struct slot *slot, uint32_t size, nsec_t now) WARN_UNUSED;
 
 /** slot_resend - send the call of @slot again, on a new connection: as slot_call(). The memory for
- * data is blanked first, so that data of an earlier reply cannot be taken for data of this one. */
+ * data is blanked first, so that data of an earlier reply cannot be taken for data of the next
+ * reply. */
 int slot_resend(struct slot *slot) WARN_UNUSED;
 
 /** slot_take_reply - store body and lengths of the reply in @out. Return: 0, or ERR_PROTO

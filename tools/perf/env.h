@@ -22,7 +22,7 @@ static inline nsec_t perf_now(const struct perf_env *env)
 
 /**
  * struct perf_errors - counts all errors, and prints only the first few, because one cause often
- * has thousands of effects
+ * has thousands of errors
  */
 struct perf_errors {
 	uint64_t count;
@@ -35,7 +35,8 @@ enum { PERF_ERRORS_TOLD = 10 };
 /** perf_error - count an error, and print it on standard error. */
 void perf_error(struct perf_errors *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/** perf_spread_chunk - append chunk @c of @from to @to, with lengths for @length octets (4.5.2.1). */
+/** perf_spread_chunk - append chunk @c of @from to @to, with the lengths of its segments for
+ * @length octets (4.5.2.1). */
 int perf_spread_chunk(const struct rpc_msg *from, const struct rpc_chunk *c, uint64_t length,
 		      struct rpc_msg *to, struct rpc_chunk *out) WARN_UNUSED;
 

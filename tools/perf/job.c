@@ -70,8 +70,8 @@ bool task_post_jobs(struct task *t)
 		if (seg->length > 0) {
 			err = conn->ops < conn->op_limit ? post_segment(t, job, seg) : ERR_AGAIN;
 			if (err < 0) {
-				/* Without an outstanding operation no completion would lead to
-				 * another try. */
+				/* Fail if no operation is outstanding, because no completion would
+				 * lead to another try. */
 				if (err != ERR_AGAIN || conn->ops == 0)
 					leg_close(&conn->leg, err, "cannot post to the fabric");
 				else

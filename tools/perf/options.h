@@ -17,7 +17,7 @@ struct perf_options {
 	enum provider_kind fabric;
 	struct fabric_addr addr; /* address to listen on, or to connect to */
 	bool crc, json;
-	bool gentle;		  /* small amounts are moved at a time */
+	bool gentle;		  /* the program moves only small amounts of data at a time */
 	struct identity identity; /* not loaded yet; the legs' configurations point to it */
 	size_t memory;		  /* server: octets of payload memory */
 	struct perf_client_config client;

@@ -9,7 +9,7 @@
  * - The client does what a kernel's RPC client does. It connects again to the same address, and
  *   sends unanswered calls again, with the same XID and in the order of their first send.
  * - A call that was answered before the connection ended is not sent again: the leg completes all
- *   that was under way before it reports that it is closed.
+ *   that was in progress before it reports that it is closed.
  * - The back-off doubles from 10 ms to 1 s. A connection that could not be made again within
  *   .call_timeout is given up, and the reason for the last failure is the error.
  */

@@ -78,7 +78,7 @@ static void on_closed(struct server_conn *conn, const struct leg_out *out)
 {
 	char peer[FABRIC_ADDR_TEXT];
 
-	/* A client of another version was refused, which is no error here. */
+	/* ERR_VERS is no error here: a client of another version was refused. */
 	if (out->status != 0 && out->status != ERR_VERS && err_class(out->status) == ERR_CLASS_PEER)
 		perf_error(&conn->server->errors, "connection from %s ended: %s (%s)",
 			   fabric_addr_format(&conn->leg.conn->peer, peer),

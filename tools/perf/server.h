@@ -10,7 +10,8 @@
  */
 struct perf_server_config {
 	struct leg_config leg;
-	bool verify; /* check received data and fill sent data; otherwise the server does neither */
+	/* the server checks received data and fills sent data; otherwise it does neither */
+	bool verify;
 	bool is_silent; /* for tests: print no errors */
 };
 

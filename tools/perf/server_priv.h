@@ -31,10 +31,10 @@ struct server_conn {
 	struct list queued;	/* tasks that have not begun, because .task_limit are running */
 	struct list op_waiters; /* tasks with operations to post, while .op_limit are posted */
 	uint32_t running, task_limit;
-	uint32_t ops, op_limit; /* fabric operations posted */
+	uint32_t ops, op_limit; /* fabric operations that are posted, and their limit */
 };
 
-/* A run of octets to pull from the segments of one chunk, or to push to them. */
+/* A run of octets to pull from, or to push to, the segments of one chunk. */
 struct task_job {
 	bool is_push;
 	const struct segment *segs;
@@ -69,15 +69,15 @@ struct task {
 	size_t args_len, data_cap;
 	struct task_job jobs[TASK_JOBS];
 	unsigned njobs, job;
-	unsigned ops; /* posted, and not completed */
+	unsigned ops; /* number of operations that are posted and not completed */
 	struct rpc_error error;
-	bool sending; /* the leg has the reply, or the report of .error */
+	bool sending; /* the leg is sending the reply, or the report of .error */
 };
 
 /** task_begin - a call arrived; takes the held message of @out. May close the connection. */
 void task_begin(struct server_conn *conn, const struct leg_out *out);
 
-/** task_memory - the waiter of @t was taken off the arena's queue: memory may be available. */
+/** task_memory - call it after @t was taken off the queue of the arena: memory may be available. */
 void task_memory(struct task *t);
 
 /** task_op_done - a Read or Write of @t completed. */

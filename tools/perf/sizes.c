@@ -7,8 +7,8 @@
 
 /*
  * The ladder has every size at which the form of a message changes: tiny sizes, powers of two with
- * their neighbours, every size around the thresholds above which a message no longer fits inline
- * (headers take 28 to 150 octets), and odd large sizes.
+ * their neighbours, every size around the thresholds above which a message does not fit inline
+ * (headers take 28 to 150 octets), and some odd large sizes.
  */
 enum { TINY = 17, BELOW_THRESHOLD = 160, ABOVE_THRESHOLD = 4 };
 

@@ -246,8 +246,8 @@ static void feed_starved(struct server_conn *conn)
 		struct task *t = container_of(item, struct task, queue);
 
 		advance(t);
-		/* The task still waits for operations and is at the tail again, so no other task can post
-		 * now. */
+		/* The task still has operations to post, and is at the tail again. So no other task
+		 * can post now. */
 		if (!list_is_empty(&conn->op_waiters) && conn->op_waiters.prev == item)
 			return;
 	}

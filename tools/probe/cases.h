@@ -76,8 +76,8 @@ enum verdict v1_refused(struct run *r, uint32_t xid);
 /** early_refused - as v1_refused, with RDMA2_ERR_BAD_HEADER (early 4.2.3). */
 enum verdict early_refused(struct run *r, uint32_t xid);
 
-/** v2_peer_rejections - send the message, expect the report @err, and check that the connection still
- * works. */
+/** v2_peer_rejections - send the message, expect the report @err, and check that the connection
+ * still works. */
 enum verdict v2_peer_rejections(struct run *r, uint32_t err);
 
 /** writes_returned - whether @n Write chunks came back. */

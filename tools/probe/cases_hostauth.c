@@ -129,7 +129,7 @@ static enum verdict binding(struct run *r)
 	return ends(r, &p);
 }
 
-/* One credit more than the proof covers, as an attacker on the way could set it. */
+/* Set one credit more than the proof covers, as an attacker on the network path could. */
 static void spoil_credit(struct run *r, const struct hostauth_out *out, size_t value_at)
 {
 	(void)value_at;

@@ -138,7 +138,8 @@ static bool take(const struct run *r, const struct wire_msg *m, enum rtr_op op, 
 	return true;
 }
 
-/* Check a Transmit Response to a request with @directions, for which nothing comes. */
+/* Check a Transmit Response to a request with @directions: no direction has an item in the
+ * reply. */
 static enum verdict check_response(struct run *r, const struct rtr_msg *m, uint32_t directions)
 {
 	if (!is_early(r))

@@ -9,7 +9,7 @@ static bool speaks(const struct run *r, unsigned version)
 	return r->facts->v[version].welcome == WELCOME_SPOKEN;
 }
 
-/* Both drafts of version 2 have that number. */
+/* Whether the server speaks a version with @number. Both drafts of version 2 have the number 2. */
 static bool speaks_number(const struct run *r, unsigned number)
 {
 	return speaks(r, number) || (number == 2 && speaks(r, RUN_EARLY));

@@ -8,8 +8,8 @@
 struct case_result {
 	enum verdict verdict;
 	char detail[RUN_DETAIL];
-	const char *reading_of;	   /* a choice that the document leaves open */
-	char reading[RUN_READING]; /* how the peer makes that choice, or empty */
+	const char *reading_of;	   /* a point that the document leaves open; NULL: none */
+	char reading[RUN_READING]; /* how the peer reads that point; empty: none */
 };
 
 struct conform_totals {

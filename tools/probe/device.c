@@ -64,7 +64,7 @@ static const char *trial_word(enum trial t)
 	return words[t];
 }
 
-/* Whether the device keeps all that a gateway relies on. */
+/* Whether the device has all properties on which a gateway relies. */
 static bool keeps_its_word(const struct seen *s)
 {
 	const struct device_trials *t = &s->t;

@@ -21,7 +21,7 @@ enum trial {
 	TRIAL_NO,
 };
 
-/** struct device_trials - yes or no for each trial, each on connections of its own. */
+/** struct device_trials - the result of each trial. A trial has connections of its own. */
 struct device_trials {
 	enum trial connects; /* the device connects to its own address */
 	enum trial messages; /* messages of several pieces arrive whole, small ones too */

@@ -31,7 +31,7 @@ struct version_facts {
 	char why[RUN_DETAIL];	    /* reason, if not SPOKEN */
 	uint32_t err_xid, err_vers; /* REFUSED: fields of the report */
 	uint32_t low, high;
-	bool goes_on; /* REFUSED: afterwards the connection accepted another version */
+	bool goes_on; /* REFUSED: the server accepted another version on the same connection */
 
 	/* For spoken versions only. */
 	/* version 1: calls; version 2: the window, in messages */
@@ -39,7 +39,7 @@ struct version_facts {
 	struct null_result nulls[PROBE_PROGRAMS];
 	bool invalidates, invalidate_known;
 	nsec_t latency_min, latency_median, latency_max;
-	uint32_t largest; /* octets of the largest message received */
+	uint32_t largest; /* octets of the largest message that the server sent */
 };
 
 /** struct proof_facts - facts about the last host authentication. */
@@ -58,7 +58,8 @@ struct facts {
 	uint8_t pdata[WIRE_PDATA];
 	size_t pdata_len;
 	struct v1_pdata said;
-	/* [0] is the nonexistent version ABSURD_VERSION, then [1], [2], [RUN_EARLY] */
+	/* indexed by version: [1], [2], [RUN_EARLY]; [0] is the nonexistent version
+	 * ABSURD_VERSION */
 	struct version_facts v[VERSIONS];
 	bool has_props;
 	uint32_t prop_messages;

@@ -17,7 +17,7 @@ const char *hello_fault(struct view records);
  * record; empty: absent. */
 struct view hello_extension(struct view record, unsigned type);
 
-/** hello_suites - its list of cipher suites. */
+/** hello_suites - the list of cipher suites of the ClientHello in @record. */
 struct view hello_suites(struct view record);
 
 #endif

@@ -72,8 +72,8 @@ static void send_words(struct listener *l, const uint32_t *words, size_t n)
 static void send_err_vers(struct listener *l, uint32_t xid, uint32_t version)
 {
 	uint32_t low = l->o->versions & 1 << 1 ? 1 : 2;
-	/* The number 2 is not offered to a client that sent the draft of version 2 which is not
-	 * spoken. */
+	/* If the client sent the draft of version 2 that the listener does not speak, the number 2
+	 * is not offered. */
 	uint32_t high = l->o->versions & ~(1u << 1) && !(low == 1 && version == 2) ? 2 : 1;
 
 	words(l, xid, version, LISTEN_CREDITS, V2_ERROR, V2_ERR_VERS, low, high);
@@ -370,7 +370,7 @@ static void judge_connection(struct listener *l, nsec_t end)
 		grade_breach(l, GRADE_V2_HTYPE, "no answer to a message of type %u", UNKNOWN_HTYPE);
 }
 
-/* Until when the client may be silent. */
+/* Time until which the client may be silent. */
 static nsec_t timeout(const struct listener *l, nsec_t end)
 {
 	return listen_auth_waits(l) ? nsec_min(end, probe_now(l->env) + l->o->timeout) : end;

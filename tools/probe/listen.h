@@ -64,8 +64,8 @@ enum { LISTEN_UNKNOWN_PROPERTY = 0x7fff0001 };
  * octets, and the limit of transmissions for a request. */
 enum { LISTEN_RTR_BULK = 8192, LISTEN_RTR_MOST = 4 };
 
-/** enum misdeed - a fault that the listener puts into the last message of a handshake; with
- * --conformance each is done on one connection. */
+/** enum misdeed - a fault that the listener puts into the last message of a handshake. With
+ * --conformance each fault has a connection. */
 enum misdeed {
 	MISDEED_NONE,
 	MISDEED_ALTERED,
@@ -76,7 +76,7 @@ enum misdeed {
 };
 
 struct grade_state {
-	unsigned looked; /* how often there was something to judge */
+	unsigned looked; /* how often the grade was judged */
 	unsigned breaches;
 	char first[RUN_DETAIL];
 };
@@ -99,7 +99,7 @@ struct client_facts {
 struct listen_auth {
 	struct hostauth *h; /* while it is under way */
 	bool is_on;	    /* the client has begun it */
-	bool is_over;	    /* it has ended, with any result */
+	bool is_over;	    /* the handshake has ended, with any result */
 	bool is_due;	    /* the next message is the client's */
 	bool is_refused;    /* the client sent FAIL */
 	bool is_spoilt;	    /* .misdeed was done */
@@ -108,7 +108,7 @@ struct listen_auth {
 	bool has_hello;	       /* .hello has the client's whole first turn */
 	size_t hello_len;
 	uint8_t hello[HELLO_MOST];
-	nsec_t began, paused; /* .paused: time since .began in which this end itself was idle */
+	nsec_t began, paused; /* .paused: time since .began in which the listener paused */
 };
 
 /** struct listen_rtr - Transmit Requests on the current connection. */
@@ -117,7 +117,8 @@ struct listen_rtr {
 	unsigned version;
 	struct rtr_group group;
 	struct rtr_msg first;
-	/* For serving: transmissions of the request, and how many of them have not arrived. */
+	/* For serving: .count is the number of transmissions of the request, .due the number of
+	 * those that have not arrived. */
 	uint32_t count, due;
 };
 
@@ -193,7 +194,7 @@ unsigned listener_version_of(const struct listener *l, struct view in);
 /** grade_observe - judge a message on arrival; for wire.observe. */
 void grade_observe(void *arg, const struct wire_msg *m);
 
-/** grade_auth - judge a version 2 message that parsed, in respect of host authentication. */
+/** grade_auth - judge a version 2 message that was parsed, by the rules of host authentication. */
 void grade_auth(struct listener *l, const struct v2_hdr *h);
 
 /** listen_rtr_op - kind of the message @in in the round-trip extension; 0: none. */
@@ -226,7 +227,8 @@ void listen_auth_reset(struct listener *l);
 /** listen_auth_is_going - whether the client has begun the handshake, which has not ended. */
 bool listen_auth_is_going(const struct listener *l);
 
-/** listen_auth_waits - whether the client must act within the time of one answer. */
+/** listen_auth_waits - whether the next message must come from the client, within the time of one
+ * answer. */
 bool listen_auth_waits(const struct listener *l);
 
 /** listen_auth_serve - answer a message of the handshake. Return: whether the connection

@@ -27,9 +27,10 @@ struct probe_options {
 	enum provider_kind fabric;
 	struct fabric_addr addr;		 /* address of the server, or to listen on */
 	struct program programs[PROBE_PROGRAMS]; /* at least one: NFS version 3 */
-	unsigned nprograms;			 /* given on the command line */
+	unsigned nprograms;			 /* number of .programs */
 	bool hostile;				 /* send malformed chunk lists, too */
-	bool provoke;				 /* --listen --conformance */
+	/* --listen with --conformance: provoke the client, too */
+	bool provoke;
 	bool json;
 	bool no_crc;
 	const char *device;	  /* PROBE_DEVICE: name of the device */

@@ -24,7 +24,7 @@ static size_t threshold(const struct run *r, bool first)
 	return peer >= FIRST_MOST && peer < RUN_INLINE ? peer : RUN_INLINE;
 }
 
-/* The proof covers the credit, so the credit is fixed before. */
+/* The proof covers the credit, so the credit is set before the proof is computed. */
 static void fix_credit(struct run *r)
 {
 	struct flow *f = &r->flow;

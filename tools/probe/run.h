@@ -93,7 +93,8 @@ struct run {
 	struct flow flow;
 	struct v2_props props; /* of the peer, complete */
 	bool has_final;
-	/* placement-targetable segments that the peer announces for its Receives */
+	/* number of placement-targetable segments that the peer announces for each of its
+	 * Receives */
 	uint32_t rtr_targets;
 	/* the peer sends no properties, so that later connections do not wait for them */
 	bool is_mute;
@@ -114,7 +115,7 @@ struct run {
 	struct reply reply;   /* the last reply */
 	uint8_t *reply_chunk; /* octets of the Reply chunk on offer, or NULL */
 	uint8_t *assembly;
-	struct rpc_msg scratch; /* used by the watch */
+	struct rpc_msg scratch; /* used by watch.c */
 	struct facts *facts;	/* results of the survey */
 };
 
@@ -156,14 +157,14 @@ struct hostauth_out;
 /** struct prove - parameters and results of host authentication. */
 struct prove {
 	size_t most; /* octets of a value; 0: as many as fit */
-	/* NULL; or a function that changes a message of ours before it is sent; its value is at
-	 * @value_at. */
+	/* A function that changes a message of the probe before it is sent; the value is at offset
+	 * @value_at. NULL: none. */
 	void (*spoil)(struct run *r, const struct hostauth_out *out, size_t value_at);
 	unsigned messages; /* number of the server's messages with properties */
 	size_t longest;
-	int32_t least_credit; /* least credit that any of them left */
+	int32_t least_credit; /* least credit that was left after any of these messages */
 	struct v2_props first;
-	bool differs;	/* a later one had other properties than .first */
+	bool differs;	/* a later message had other properties than .first */
 	bool goes_on;	/* a value continued the TLS handshake */
 	uint16_t fails; /* reason in the server's FAIL, or 0 */
 	bool is_done;	/* the server is authenticated, and so is the negotiation */
@@ -256,10 +257,11 @@ bool is_grant(const struct run *r, const struct wire_msg *m);
  * whether @m is one. (run.c) */
 bool take_properties(struct run *r, const struct wire_msg *m);
 
-/** msg_next - wait for the next message, other than GRANTs and properties that are still due. */
+/** msg_next - wait for the next message. GRANTs are skipped, and properties that are still due. */
 enum verdict msg_next(struct run *r, struct wire_msg *m);
 
-/** msg_peek - wait up to @ms for a message other than a GRANT; the message is then awaited again.
+/** msg_peek - wait up to @ms for a message other than a GRANT; the message stays the next one of
+ * msg_next().
  * Return: 0, ERR_TIMEOUT, ERR_CLOSED. */
 int msg_peek(struct run *r, unsigned ms) WARN_UNUSED;
 

@@ -88,7 +88,7 @@ static void try_v2(struct run *r, struct facts *f)
 	put_props(r);
 	if (!r->o->identity.is_given && !first_answer(r, v, 2, &m))
 		return;
-	/* Again, now with all properties. */
+	/* Connect again, now with all properties. */
 	if (v2_up(r)) {
 		snprintf(v->why, sizeof(v->why), "%s", r->detail);
 		return;

@@ -27,7 +27,7 @@ enum verdict v2_negotiated(struct run *r)
 	while (!r->has_final) {
 		err = wire_await(&r->w, deadline, &m);
 		if (err == ERR_TIMEOUT && r->flow.received > 0 && r->flow.is_on) {
-			/* The server has answered, but sends no properties: defaults apply. */
+			/* The server has answered, and sends no properties: the defaults apply. */
 			r->is_mute = true;
 			return PASS;
 		}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every version 2 message is checked on arrival, in all cases. It moves the credits, and it may
+ * Every version 2 message is checked on arrival, in all cases: it changes the credits, and it may
  * break rules that hold at all times. The cases v2.always.* judge the breaches at the end.
  */
 #include <stdio.h>

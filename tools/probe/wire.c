@@ -259,7 +259,7 @@ void wire_close(struct wire *w)
 	if (!w->conn)
 		return;
 	if (w->state == WIRE_OPEN) {
-		/* Messages that arrive now have no reader, and need not fit into the queue. */
+		/* Nobody awaits messages that arrive now, so they need not fit into the queue. */
 		w->observe = NULL;
 		fabric_disconnect(w->conn);
 		wire_turn(w);

@@ -48,7 +48,7 @@ struct wire {
 
 	unsigned sent, sends_done;
 	size_t exposed;
-	bool op_done; /* a Read or Write of ours has completed */
+	bool op_done; /* a Read or Write of the probe has completed */
 	int op_status;
 
 	/* Called on arrival, before the message can be awaited. */
@@ -79,7 +79,8 @@ int wire_offer(struct wire *w, nsec_t deadline) WARN_UNUSED;
 /** wire_accept - accept the offered connection. */
 int wire_accept(struct wire *w, struct view pdata, nsec_t deadline) WARN_UNUSED;
 
-/** wire_close - close in order, if open, within a limited time. All exposures are withdrawn. */
+/** wire_close - close the connection in order, within a limited time, if there is one. All
+ * exposures are withdrawn. */
 void wire_close(struct wire *w);
 
 /** wire_send - send a copy of @octets. Return: 0, ERR_CLOSED, ERR_TOOBIG, ERR_AGAIN. */
