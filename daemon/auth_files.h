@@ -14,13 +14,13 @@ struct auth_problem {
 	const char *key;  /* key of the configuration: "certificate", "names"... */
 	const char *path; /* path of the file; NULL: the problem is not in a file */
 	uint32_t line;	  /* line of the configuration file */
-	int err;	  /* ERR_CONFIG or ERR_NOMEM */
+	int err;	  /* kind of the problem: ERR_CONFIG or ERR_NOMEM */
 	char why[AUTH_WHY_BYTES];
 	const char *remedy;
 };
 
-/** auth_files_load - read the files that @cfg names and make credentials for @role. Return: owned; or
- * NULL, and @problem is filled. */
+/** auth_files_load - read the files that @cfg names, and make credentials for @role. Return: owned;
+ * or NULL, and @problem is filled. */
 struct hostauth_creds *auth_files_load(enum hostauth_role role, const struct config_hostauth *cfg,
 				       struct auth_problem *problem);
 

@@ -521,7 +521,7 @@ int change_prepare(struct gateway *gw, struct auth *auth, struct config *cfg,
 	return 0;
 }
 
-/* Of the entries that borrow the socket of @sock, one becomes its owner. */
+/* One of the entries that borrow the socket of @sock becomes its owner. */
 static void hand_on(struct gateway *gw, unsigned sock)
 {
 	for (unsigned i = 0; i < gw->nslots; i++)

@@ -17,7 +17,8 @@
  * Pinned: tests/operators/run.sh:case_descriptors
  */
 
-/** descriptors_limit - how many descriptors this process may have; 0: more than it can use. */
+/** descriptors_limit - how many descriptors this process may have; 0: more than the process can
+ * use. */
 uint32_t descriptors_limit(void);
 
 /** descriptors_for_workers - workers use only descriptor numbers below the result; 0: any. */

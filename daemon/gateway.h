@@ -47,10 +47,12 @@ struct gateway_listen {
 	struct servers *servers;
 	atomic_uint users; /* number of workers that use the slot */
 	atomic_bool locks_logged;
-	struct fabric_net unneeded[CONFIG_NETS_MAX];  /* hostauth.unneeded_from */
-	struct fabric_net clients[CONFIG_NETS_MAX];   /* listen.clients of its listener */
-	struct proxy_source sources[CONFIG_NETS_MAX]; /* upstream.source */
-	const char *names[CONFIG_NAMES_MAX];	      /* "for": names of clients */
+	/* key hostauth.unneeded_from: peers that need not authenticate */
+	struct fabric_net unneeded[CONFIG_NETS_MAX];
+	struct fabric_net clients[CONFIG_NETS_MAX]; /* listen.clients of its listener */
+	/* key upstream.source: addresses to connect from */
+	struct proxy_source sources[CONFIG_NETS_MAX];
+	const char *names[CONFIG_NAMES_MAX]; /* "for": names of clients */
 };
 
 /** struct gateway_sock - a listening socket, on one fabric instance configuration. */
@@ -72,7 +74,7 @@ struct gateway {
 	/* Limits from the configuration, lowered to what memory and descriptors allow. */
 	uint32_t max_sessions, max_setups;
 	uint32_t inline_most; /* octets of a shared Receive */
-	atomic_uint drain_s;  /* drain_timeout, seconds */
+	atomic_uint drain_s;  /* key drain_timeout, seconds */
 	unsigned nroutes;     /* number of current routes */
 	unsigned nslots, nfabrics, nuses;
 	unsigned nparts; /* number of memory ranges that belong to one route each */

@@ -15,7 +15,7 @@ enum { ACCEPTS = 16 /* most connections that one call accepts */ };
 struct idle_socket {
 	struct loop_watch watch;
 	struct idle *idle;
-	unsigned i; /* index in inherit */
+	unsigned i; /* index of the socket in struct inherit */
 	bool is_idle, is_watched;
 };
 

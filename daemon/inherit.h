@@ -16,7 +16,7 @@
  * later reload adds can use it. All other sockets belong to the route that takes them.
  */
 struct inherited {
-	int fd; /* -1: taken */
+	int fd; /* the listening socket; -1: taken */
 	bool is_lent;
 	bool is_used; /* a lent socket: a route has a duplicate */
 };

@@ -115,7 +115,8 @@ static void watch_del(struct loop *loop, struct loop_watch *watch)
 
 	if (!we)
 		return;
-	/* This also removes it from the queue of events that libevent is about to deliver. */
+	/* event_del() also removes the event from the queue of events that libevent is about to
+	 * deliver. */
 	event_del(&we->event);
 	mem_free(we);
 	watch->backend = NULL;

@@ -46,7 +46,7 @@ struct lookup;
 
 /* An evdns_base, with the name servers of the time it was made. */
 struct dns {
-	struct list link; /* resolver.old */
+	struct list link; /* member of resolver.old */
 	struct evdns_base *base;
 	struct stat read; /* resolv.conf as it was read */
 	unsigned lookups;
@@ -64,8 +64,8 @@ struct lookup {
 	struct dns *dns;
 	struct name *name;
 	struct question questions[FAMILIES];
-	struct names_answer answer; /* so far */
-	bool failed;		    /* one query failed */
+	struct names_answer answer; /* addresses found so far */
+	bool failed;		    /* one query of the look-up failed */
 	bool unsure;		    /* a query failed, and the name may still exist */
 	bool searches;		    /* the queries also search the domains of resolv.conf */
 	bool is_over; /* the name was answered, but a query is still to be returned by libevent */

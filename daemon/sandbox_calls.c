@@ -60,8 +60,8 @@ static int load(struct filter *f)
 	 * Options of libseccomp; an older library lacks some.
 	 * - CTL_OPTIMIZE: a tree, not a list.
 	 * - API_SYSRAWRC: errno of the system call.
-	 * - CTL_SSB: no Speculative Store Bypass mitigation, which slows the processor: no foreign code
-	 *   runs in this process.
+	 * - CTL_SSB: without the mitigation of Speculative Store Bypass, which slows the processor.
+	 *   No foreign code runs in this process, so the mitigation is not needed.
 	 */
 	(void)set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	(void)set(f, SCMP_FLTATR_API_SYSRAWRC, 1);

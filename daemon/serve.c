@@ -71,7 +71,7 @@ struct server {
 	struct upstreams *upstreams;
 	struct service service;
 	struct inherit inherit;
-	struct idle idle; /* while it serves */
+	struct idle idle; /* in use while the process serves */
 	struct takeover takeover;
 	struct control *control; /* NULL: no control socket is configured */
 	struct metrics *metrics; /* NULL: no metrics are configured */

@@ -43,7 +43,7 @@ enum { FIGURES_FABRIC = 32 };
 
 /** struct stats_table - the figures of one worker, or their sum over all workers. */
 struct stats_table {
-	uint64_t sessions; /* current sessions */
+	uint64_t sessions; /* number of current sessions */
 	struct snapshot_memory memory;
 	uint64_t fabric[PROVIDER_KINDS][FIGURES_FABRIC]; /* in the order of provider_counters() */
 	struct proxy_counters total;

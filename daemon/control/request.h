@@ -15,8 +15,8 @@ enum { REQUEST_TEXT = 256, REQUEST_WHY = 160 };
 /** struct control_request - one request, checked. Only members that its command takes are set. */
 struct control_request {
 	enum control_command command;
-	uint64_t session; /* 0: absent */
-	uint64_t slow_ns; /* 0: absent */
+	uint64_t session; /* number of the session; 0: absent */
+	uint64_t slow_ns; /* RPCs that took at least this long; 0: absent */
 	bool has_program, has_version, has_procedure;
 	uint32_t program, version, procedure;
 	bool has_level;

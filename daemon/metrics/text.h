@@ -14,9 +14,9 @@
  * the configuration.
  */
 struct text {
-	char *at; /* freed with mem_free() */
+	char *at; /* the text; owned, freed with mem_free() */
 	size_t len, cap;
-	bool is_open;	/* OpenMetrics */
+	bool is_open;	/* the format is OpenMetrics */
 	bool is_broken; /* memory was short, and .at is empty */
 };
 
@@ -24,7 +24,7 @@ struct text {
 struct text_process {
 	const struct gateway *gw;
 	const struct auth *auth;
-	int64_t start; /* seconds since 1970 */
+	int64_t start; /* start of the process, seconds since 1970 */
 };
 
 /** text_figures - write everything into @t, which is zero except .is_open. */
