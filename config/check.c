@@ -251,7 +251,7 @@ static void check_route(struct reader *r, const config_setting_t *item, struct c
 	check_fabric(r, item, "upstream", &route->upstream, &config_upstream_keys);
 }
 
-/* Names as they stand in the Host header, without a port. */
+/* Check that names are as in the Host header, without a port. */
 static void check_own_names(struct reader *r, const struct config_names *names)
 {
 	const char *name = names->text;

@@ -206,8 +206,8 @@ struct config {
 	uint32_t drain_timeout_s;
 	/* how long a peer that sends nothing may take to answer a keepalive */
 	uint32_t peer_timeout_s;
-	enum config_receives receives; /* receive_queue */
-	enum config_handles handles;   /* insecure_handles */
+	enum config_receives receives; /* key receive_queue */
+	enum config_handles handles;   /* key insecure_handles */
 	/* longest busy-poll before a worker sleeps, while polling pays */
 	uint32_t adaptive_poll_us;
 	enum log_level log_level;

@@ -42,7 +42,7 @@ struct key {
 	enum key_kind kind;
 	bool is_required;
 	bool needs_items;    /* a list must not be empty, because an empty one would admit all */
-	size_t offset, size; /* of the field */
+	size_t offset, size; /* octets: offset and size of the field */
 	uint64_t min, max;
 	uint32_t multiple;
 	unsigned nwords; /* KEY_WORD: number of .words */

@@ -24,9 +24,10 @@
 
 struct rules {
 	FILE *out;
-	const char *ip; /* "ip" or "ip6" */
+	const char *ip; /* family in the words of nft: "ip" or "ip6" */
 	bool is_v6;
-	char here[INET6_ADDRSTRLEN], server[INET6_ADDRSTRLEN]; /* addresses */
+	/* addresses as text: of the listener, and of the server */
+	char here[INET6_ADDRSTRLEN], server[INET6_ADDRSTRLEN];
 	const struct config_end *listen, *upstream;
 };
 
