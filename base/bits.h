@@ -27,7 +27,7 @@ struct bits {
 /** bits_init - the empty set of numbers below @n. Return: 0 or ERR_NOMEM. */
 int bits_init(struct bits *b, size_t n) WARN_UNUSED;
 
-/** bits_fini - frees it; harmless if @b is all zeros. */
+/** bits_fini - free the memory of @b; no effect if @b is all zeros. */
 void bits_fini(struct bits *b);
 
 /** bits_set, bits_clear - add @i to the set, remove it. Idempotent. */

@@ -22,7 +22,8 @@ enum {
 	 * payload */
 	BUDGET_TXN_STATE = 8,
 	BUDGET_SHARES = 4, /* number of RPCs of the largest size that fit the rest */
-	/* blocks of max_payload that an RPC needs: call and reply, or one of them with its header */
+	/* blocks of max_payload that an RPC needs: for call and reply, or for one of them and its
+	 * header */
 	BUDGET_PAYLOADS = 2,
 	/* octets that a call or a reply in a chunk may have beside a data item of max_payload: RPC
 	 * header, other arguments or results, checksum or cipher of Kerberos */

@@ -32,7 +32,7 @@ enum {
 
 struct log_bucket {
 	const char *event;		/* NULL: unused */
-	char peer[LOG_LIMIT_PEER_TEXT]; /* "*": all peers */
+	char peer[LOG_LIMIT_PEER_TEXT]; /* address or route; "*": all peers */
 	nsec_t full_at;			/* when it is full again; in the past: it is full */
 	uint64_t suppressed;		/* lines not written and not reported yet */
 };

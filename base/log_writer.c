@@ -143,7 +143,7 @@ static void report_suppressed(void)
 	writer.report_at = NSEC_NEVER;
 }
 
-/* Return: octets that standard error took: it may take none for now. */
+/* Return: octets that standard error took, which may be none. */
 static size_t write_some(const char *text, size_t len)
 {
 	struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};

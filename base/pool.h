@@ -20,8 +20,8 @@ struct pool {
 	size_t object_bytes; /* with the header of each object */
 	size_t slab_objects;
 	size_t max_objects;
-	size_t total;			   /* objects in all slabs */
-	size_t used;			   /* handed out now */
+	size_t total;			   /* number of objects in all slabs */
+	size_t used;			   /* number of objects that are in use */
 	size_t bytes;			   /* octets of heap */
 	struct list partial, unused, full; /* slabs: partly free, all free, nothing free */
 	/* slabs all free: now, and the fewest since the last pool_trim() */

@@ -20,7 +20,7 @@ struct ring {
 	size_t bytes;	    /* a power of two */
 	atomic_size_t in;   /* octets ever put; only the writer changes it */
 	atomic_size_t out;  /* octets ever taken; only the reader changes it */
-	atomic_size_t lost; /* records dropped */
+	atomic_size_t lost; /* number of records dropped */
 };
 
 /** ring_init - with @bytes, a power of two. Return: 0: call ring_fini() later; or ERR_NOMEM. */
