@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /**
- * struct rpc_late - calls of ours that were abandoned without an answer, the oldest first
+ * struct rpc_late - calls of this end that were abandoned without an answer, the oldest first
  *
  * Procedures without replies (Call-only, draft-07 4.7) look like any other, so a call that was
  * abandoned may still be answered. An answer to one of the last RPC_LATE such calls is recognized.
@@ -32,8 +32,8 @@ void rpc_late_add(struct rpc_late *l, uint32_t xid);
 /** rpc_late_again - a call with @xid is sent: the next answer belongs to it. */
 void rpc_late_again(struct rpc_late *l, uint32_t xid);
 
-/** rpc_late_take - an answer to @xid came. Return: whether it is late: its call was abandoned,
- * and no other waits. */
+/** rpc_late_take - an answer to @xid came. Return: whether the answer is late: its call was
+ * abandoned, and no other call with that XID waits. */
 bool rpc_late_take(struct rpc_late *l, uint32_t xid);
 
 /** rpc_late_take_first - an answer to @xid came that is known to belong to an abandoned call.

@@ -95,7 +95,7 @@ struct rpc_rx {
 	/* any kind: the message of several Sends in progress was given up: the user drops its
 	 * parts */
 	bool abandon;
-	uint32_t xid; /* ERROR, HELD, GROUP */
+	uint32_t xid; /* ERROR, HELD, GROUP: XID of the message, or that the report names */
 	enum rpc_dir group_dir;
 	/* ERROR: RPC_REPLY: about a call of this end; RPC_CALL: about a reply of this end.
 	 * RPC_REPLY if the wire does not tell. */
@@ -127,7 +127,7 @@ enum rpc_cover {
 struct rpc_run {
 	/* number of zeros to send before the octets, from the rest of the buffer of the header */
 	uint32_t gap;
-	uint32_t item; /* index in .placed */
+	uint32_t item; /* index of the item in .placed of the message */
 	uint32_t from, length;
 };
 
@@ -171,7 +171,7 @@ struct rpc_window {
 
 /** struct rpc_counters - for logs and statistics; they never fall. */
 struct rpc_counters {
-	uint64_t sends, recvs; /* messages, all kinds */
+	uint64_t sends, recvs; /* number of messages of all kinds */
 	uint64_t dropped;      /* discarded in silence, as the documents ask */
 	uint64_t errors_sent, errors_received;
 	uint64_t grants_sent, grants_received;
