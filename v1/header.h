@@ -28,7 +28,7 @@ enum v1_errcode { V1_ERR_VERS = 1, V1_ERR_CHUNK = 2, V1_ERR_VERS_MISMATCH = 11 }
 struct v1_header {
 	uint32_t xid, vers, credit, proc;
 	uint32_t err;	    /* V1_ERROR: enum v1_errcode */
-	uint32_t low, high; /* V1_ERROR, V1_ERR_VERS: versions spoken */
+	uint32_t low, high; /* V1_ERROR, V1_ERR_VERS: lowest and highest version spoken */
 };
 
 /**

@@ -4,7 +4,7 @@
 
 #include "rpc/traits.h"
 
-/** What version 1 can do, and how long its headers are. */
+/** The abilities of version 1, and the lengths of its headers. */
 extern const struct rpc_traits v1_traits;
 
 #endif
