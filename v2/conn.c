@@ -268,7 +268,7 @@ static int send_properties(struct v2_conn *c, uint8_t *buf, size_t cap)
 static int send_report(struct v2_conn *c, uint8_t *buf, size_t cap)
 {
 	const struct v2_report *r = &c->reports[c->report_head];
-	/* Section 7: XID and version are those of the message it answers. */
+	/* Section 7: XID and version are those of the message that the report answers. */
 	struct v2_hdr h = {.xid = r->xid, .vers = r->vers, .htype = V2_ERROR, .error = r->error};
 	struct rtr_msg m;
 	int len;

@@ -92,7 +92,8 @@ struct v2_conn {
 	struct v2_credit credit;
 	uint32_t arrived;    /* messages that arrive() has counted and recv() has not seen */
 	struct v2_cont cont; /* .max_bytes may be set after init */
-	/* a call waits for the Reply that .cont or .group receives; not if the call was abandoned */
+	/* a call waits for the Reply that .cont or .group receives; false if the call was
+	 * abandoned */
 	bool is_awaited;
 
 	struct v2_props props; /* properties received; applied together when the last one is in */

@@ -44,8 +44,8 @@ struct v2_hdr {
 	uint32_t xid, vers, credit, htype; /* the prefix, in wire order */
 	uint32_t remaining;		   /* MIDDLE: octets of payload stream after this message */
 	bool error_known;		   /* ERROR: .error holds a code of section 8.4 */
-	struct rpc_error error;		   /* ERROR */
-	struct v2_props props;		   /* CONNPROP */
+	struct rpc_error error;		   /* type ERROR only */
+	struct v2_props props;		   /* types CONNPROP only */
 	struct rtr_msg *rtr;		   /* types of the extension; borrowed, may be NULL */
 };
 

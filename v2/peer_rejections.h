@@ -39,7 +39,7 @@ bool v2_peer_rejections_is_stale(struct v2_conn *c, const struct v2_hdr *h);
  * of this end: one that was sent and not answered, or whose entry was overwritten since. */
 bool v2_peer_rejections_may_report(const struct v2_conn *c, uint32_t xid);
 
-/** v2_peer_rejections_is_reply - whether a report is about a Reply of ours. */
+/** v2_peer_rejections_is_reply - whether a report is about a Reply of this end. */
 bool v2_peer_rejections_is_reply(const struct v2_conn *c, const struct v2_hdr *h);
 
 /** v2_peer_rejections_limits - call after the peer's properties were applied: limits that its

@@ -240,7 +240,8 @@ static void put_structure(struct xdr_out *x, const struct v2_props *props)
 	rtr_structure_encode(&s, x);
 }
 
-/* These come before property 6, because auth.c expects the octets of property 6 at the end. */
+/* The properties of the extension come before property 6, because auth.c expects the octets of
+ * property 6 at the end. */
 static void put_rtr(struct xdr_out *x, const struct v2_props *props)
 {
 	if (props->present & V2_HAS_RTR_SUPPORT)

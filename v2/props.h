@@ -39,7 +39,8 @@ struct v2_props {
 	/* Properties of the round-trip extension (docs/rtrext-profile.md, section 2): */
 	uint32_t rtr_support, rtr_requests, rtr_responses;
 	struct view rtr_structure; /* received: borrowed */
-	bool is_rtr_bad; /* a property of the extension was malformed; the receiver decides what to do */
+	/* a property of the extension was malformed; the receiver decides what follows */
+	bool is_rtr_bad;
 	/* to send: octets of the first segment of a Receive, and of the placement-targetable one */
 	uint32_t rtr_own[2];
 };

@@ -4,7 +4,7 @@
 
 #include "rpc/traits.h"
 
-/** What version 2 can do, and how long its headers are. */
+/** The abilities of version 2, and the lengths of its headers. */
 extern const struct rpc_traits v2_traits;
 
 #endif
