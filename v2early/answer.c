@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls of ours that were sent as options, and the credits and Receives that an answer to one
+/* Calls of this end that were sent as options, and the credits and Receives that an answer to one
  * frees. */
 #include "v2early/answer.h"
 

@@ -14,13 +14,14 @@ static inline void early_drop(struct early_conn *c)
  * rpc_transport_ops.recv. */
 int early_answer_with(struct early_conn *c, const struct early_report *report) WARN_UNUSED;
 
-/** early_option_of - the call @xid of ours, if it was sent as an option and is not answered;
+/** early_option_of - the call @xid of this end, if it was sent as an option and is not answered;
  * otherwise NULL. */
 struct early_option *early_option_of(struct early_conn *c, uint32_t xid);
 
 /**
- * early_answered - an answer to the call @xid of ours came: frees its credits and Receives
- * @was: the option it was, otherwise all zero
+ * early_answered - an answer to the call @xid of this end came: frees the credits and Receives of
+ * the call
+ * @was: set to the option that the call was, or to all zero
  *
  * Return: whether a call waits for it.
  */

@@ -33,8 +33,8 @@ struct early_header {
 	uint32_t xid, vers, credit, proc;
 	uint32_t err;	     /* EARLY_ERROR: enum early_errcode, or what the peer sent */
 	uint32_t low, high;  /* EARLY_ERROR, EARLY_ERR_VERS: versions spoken */
-	uint32_t opttype;    /* EARLY_OPTIONAL */
-	enum rpc_dir optdir; /* EARLY_OPTIONAL */
+	uint32_t opttype;    /* EARLY_OPTIONAL: type of the option */
+	enum rpc_dir optdir; /* EARLY_OPTIONAL: direction */
 	struct view optinfo; /* EARLY_OPTIONAL received: points into the message */
 	struct view payload; /* EARLY_OPTIONAL received: octets behind the header; may be empty */
 };

@@ -345,7 +345,7 @@ static int recv_report_of_reply(struct early_conn *c)
 	return 0;
 }
 
-/* A report about a request of ours. A report that the group was too long has the limit. After a
+/* A report about a request of this end. A report that the group was too long has the limit. After a
  * report with any other code no more requests are sent. */
 static int recv_report(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
 {

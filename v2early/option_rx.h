@@ -10,8 +10,8 @@ int early_option_recv(struct early_conn *c, const struct early_header *h, struct
 		      struct rpc_rx *rx) WARN_UNUSED;
 
 /**
- * early_option_refused - the peer refused the call @xid of ours. If the call was sent as an option,
- * this call and later ones are formed in another way
+ * early_option_refused - the peer refused the call @xid of this end. If the call was sent as an
+ * option, this call and later ones are formed in another way
  * @lacks: set if the call was sent as an option
  */
 int early_option_refused(struct early_conn *c, uint32_t xid, bool *lacks,

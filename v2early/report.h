@@ -13,7 +13,7 @@
 /** struct early_report - an RDMA2_ERROR or a Report Error that waits for control(). */
 struct early_report {
 	uint32_t xid, vers, err;
-	uint32_t low, high;	/* RDMA2_ERR_VERS: versions spoken */
+	uint32_t low, high;	/* RDMA2_ERR_VERS: lowest and highest version spoken */
 	struct rtr_fault fault; /* if it has a .code: the report is a Report Error */
 	struct rtr_id bad;	/* Report Error: the transmission it is about */
 	bool has_lead;

@@ -4,7 +4,7 @@
 
 #include "rpc/traits.h"
 
-/** What the early draft of version 2 can do, and how long its headers are. */
+/** The abilities of the early draft of version 2, and the lengths of its headers. */
 extern const struct rpc_traits early_traits;
 
 #endif
