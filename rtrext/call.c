@@ -474,8 +474,8 @@ static int put_message(const struct rpc_msg *m, struct rtr_msg *r, uint8_t *whic
 	return err;
 }
 
-/* Splits the payload stream: it ends at the first targetable segment, if the peer takes
- * continuations. */
+/* Splits the payload stream: if the peer takes continuations, the stream ends at the first
+ * targetable segment. */
 static void split_stream(const struct rtr_path *path, uint32_t body, struct layout *l)
 {
 	uint32_t before = before_targets(path->to), limit = before ? before : path->to->bytes;

@@ -14,7 +14,7 @@
 /** struct rtr_group - a group that is being received; all zero: none. */
 struct rtr_group {
 	bool is_open;
-	struct rtr_id lead; /* its first transmission */
+	struct rtr_id lead; /* first transmission of the group */
 	uint32_t began;	    /* type that CONTINUEs have to name */
 	uint32_t count;
 	uint32_t next; /* number of the transmission that comes next */
@@ -110,7 +110,7 @@ static inline bool rtr_must_deregister(const struct rtr_wish *wish, const struct
 /** struct rtr_piece - octets of one item in one transmission. */
 struct rtr_piece {
 	uint32_t transmission; /* number in the group; the first is 0 */
-	uint32_t at;	       /* offset in it */
+	uint32_t at;	       /* offset in the transmission, octets */
 	uint32_t number;       /* number of the segment, within the group */
 	uint32_t item, from, length;
 };

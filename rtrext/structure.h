@@ -40,8 +40,8 @@ struct rtr_segments {
 
 /** struct rtr_structure - structure of each Receive (xmrbs_buf). */
 struct rtr_structure {
-	uint32_t bytes;	  /* all segments together */
-	uint32_t targets; /* placement-targetable segments */
+	uint32_t bytes;	  /* octets of all segments together */
+	uint32_t targets; /* number of placement-targetable segments */
 	struct rtr_segments groups[RTR_MAX_GROUPS];
 	unsigned ngroups;
 };
