@@ -14,7 +14,7 @@ struct hostauth_bind {
 	EVP_MD_CTX *t; /* digest of the transcript so far: T of the profile */
 	bool failed;
 	bool has_keys;
-	uint8_t keys[2][HOSTAUTH_BINDING_BYTES]; /* by role */
+	uint8_t keys[2][HOSTAUTH_BINDING_BYTES]; /* exporter keys, indexed by role */
 };
 
 /** hostauth_bind_init - start T with parts 1 to 3. Return: 0 or ERR_NOMEM; call

@@ -34,8 +34,8 @@ struct hostauth_refusal {
 	char why[HOSTAUTH_WHY_BYTES];
 };
 
-/** struct hostauth_material - PEM octets, all borrowed for the call. Either certificate, key and ca,
- * or psk. */
+/** struct hostauth_material - PEM octets, all borrowed for the call. Either .certificate, .key and
+ * .ca, or .psk. */
 struct hostauth_material {
 	struct view certificate; /* the certificate of this end, then its chain */
 	struct view key;	 /* of the certificate, not encrypted */

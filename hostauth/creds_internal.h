@@ -12,7 +12,7 @@ struct hostauth_creds {
 	atomic_uint holders;
 	enum hostauth_role role;
 	SSL_CTX *ctx;
-	struct psk_set psks; /* none: certificates */
+	struct psk_set psks; /* shared keys; none: the credentials are certificates */
 	struct hostauth_times times;
 	unsigned nnames;
 	char **names;

@@ -66,7 +66,8 @@ struct hostauth_params {
 	int64_t now; /* time at which certificates must be valid, seconds since 1970 */
 };
 
-/** hostauth_new - returns owned, or NULL without memory. Cheap: TLS begins with the first message. */
+/** hostauth_new - returns owned, or NULL without memory. The call is cheap: TLS begins with the
+ * first message. */
 struct hostauth *hostauth_new(const struct hostauth_params *params);
 
 /** hostauth_free - takes @h, which may be NULL; wipes what is secret. */
@@ -74,10 +75,10 @@ void hostauth_free(struct hostauth *h);
 
 /** struct hostauth_in - a CONNPROP message that arrived. The views point into it. */
 struct hostauth_in {
-	struct view message; /* from rdma_xid on */
+	struct view message; /* the whole message, from rdma_xid on */
 	bool has_value;	     /* property 6 is in it */
 	struct view value;
-	bool final; /* CONNPROP_FINAL */
+	bool final; /* the message is a CONNPROP_FINAL */
 	bool again; /* property 6 is in it twice */
 };
 
@@ -129,7 +130,7 @@ struct hostauth_facts {
 	enum hostauth_name_kind peer_kind; /* kind of that name */
 	const char *suite;
 	unsigned values_in, values_out;
-	size_t octets_in, octets_out; /* octets of values */
+	size_t octets_in, octets_out; /* octets of values received and sent */
 };
 void hostauth_facts(const struct hostauth *h, struct hostauth_facts *facts);
 

@@ -38,8 +38,8 @@ enum hostauth_reason {
 struct hostauth_value {
 	enum hostauth_kind kind;
 	uint16_t sequence;
-	enum hostauth_reason reason; /* FAIL */
-	struct view binding;	     /* BIND */
+	enum hostauth_reason reason; /* kind FAIL only */
+	struct view binding;	     /* kind BIND only */
 	struct view tls; /* octets of the TLS record stream; FAIL: an alert, or nothing */
 };
 
