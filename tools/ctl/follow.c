@@ -66,7 +66,7 @@ static uint64_t now_ns(void)
 struct follow {
 	const struct ctl_options *o;
 	struct show show;
-	struct pcapng file; /* capture */
+	struct pcapng file; /* used by "capture" */
 	uint64_t count, lost;
 	uint64_t ends; /* when .is_last is set: the end of the tail */
 	bool has_more, is_over, is_last;

@@ -25,9 +25,9 @@ struct ctl_options {
 	const char *socket;
 	enum control_command command;
 	bool by_client;				   /* "clients": the sums of sessions, by client */
-	bool is_top, once;			   /* "top" */
+	bool is_top, once;			   /* used by "top" */
 	const char *route, *client, *name, *level; /* NULL: not given */
-	uint64_t session;			   /* 0: not given */
+	uint64_t session;			   /* number of the session; 0: not given */
 	struct ctl_rpcs rpcs;
 	/* trace, capture: limits; 0: no limit. top: .time_ns is the time between two screens */
 	uint64_t time_ns, count, size;

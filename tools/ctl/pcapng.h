@@ -27,7 +27,7 @@ struct pcapng {
 
 /** struct pcapng_message - texts and octets are borrowed. */
 struct pcapng_message {
-	uint64_t session, time_ns;	  /* since 1970 */
+	uint64_t session, time_ns;	  /* .time_ns: since 1970 */
 	const char *route, *peer, *local; /* addresses with ports */
 	bool is_server_leg, is_sent;	  /* .is_sent: the gateway sent the message */
 	const uint8_t *octets;

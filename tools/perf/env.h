@@ -12,7 +12,7 @@ struct perf_env {
 	struct buf_arena *arena; /* registered with the fabric */
 	nsec_t (*clock)(void *arg);
 	void *clock_arg;
-	uint64_t seed; /* for XIDs */
+	uint64_t seed; /* seed of the XIDs */
 };
 
 static inline nsec_t perf_now(const struct perf_env *env)

@@ -21,7 +21,7 @@ static enum verdict initial(struct run *r)
 	return passed(r, "rdma_credit %u in the first message", r->flow.first_value);
 }
 
-/* A window that is closed at first opens without a message of ours. */
+/* A window that is closed at first opens without a message of the probe. */
 static enum verdict opens(struct run *r)
 {
 	return v2_up(r) ?: fence(r) ?: passed(r, "a window of %u messages", window(r));

@@ -178,7 +178,8 @@ static enum verdict v1_threshold(struct run *r)
 	return v ?: intact(r, res.data.data, BETWEEN);
 }
 
-/* The same with a property; the reply must be continued. */
+/* A property announces small Receives; the reply would fit into larger ones, and must be
+ * continued. */
 static enum verdict v2_receive_size(struct run *r)
 {
 	uint8_t head[PERF_HEAD_MAX];
@@ -270,7 +271,7 @@ static enum verdict v2_small_write(struct run *r)
 				r->error[1], r->error[2]);
 }
 
-/* ECHO: the call in a body chunk or in parts, and the reply likewise. */
+/* ECHO: call and reply are each in a body chunk, or in parts. */
 static enum verdict echoed(struct run *r, const struct perf_result *res)
 {
 	if (res->data.len != LONG)

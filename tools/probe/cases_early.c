@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The early draft of version 2 (draft-cel-nfsv4-rpcrdma-version-two-01): messages without chunks. */
+/* Messages without chunks in the early draft of version 2
+ * (draft-cel-nfsv4-rpcrdma-version-two-01). */
 #include "tools/probe/cases.h"
 #include "v2early/conn.h"
 

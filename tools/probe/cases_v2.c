@@ -161,7 +161,8 @@ static enum verdict reply_to_nothing(struct run *r)
 	return v ?: fence(r) ?: reads(r, "unasked_reply", "ignored", "a call afterwards is answered");
 }
 
-/* The same call twice in a row: the second arrives while the first is served, or just after. */
+/* Send one call twice in a row: the second copy arrives while the first is served, or just
+ * after. */
 static enum verdict twice(struct run *r)
 {
 	enum verdict v = v2_up(r) ?: null_call(r);

@@ -17,7 +17,7 @@ struct probe_env {
 	void (*wait)(void *arg, nsec_t deadline);
 	bool (*stopped)(void *arg); /* the user asked to stop; may be NULL */
 	void *arg;
-	uint32_t first_xid; /* random */
+	uint32_t first_xid; /* XID of the first message, random */
 };
 
 static inline nsec_t probe_now(const struct probe_env *env)

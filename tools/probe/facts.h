@@ -10,12 +10,12 @@ enum { ABSURD_VERSION = 0x5eed, LATENCY_CALLS = 16, VERSIONS = 4 };
 
 /** enum welcome - how the server reacted to a version. */
 enum welcome {
-	WELCOME_NONE, /* not tried */
+	WELCOME_NONE, /* the version was not tried */
 	WELCOME_SPOKEN,
-	WELCOME_REFUSED, /* ERR_VERS */
+	WELCOME_REFUSED, /* the server answered ERR_VERS */
 	WELCOME_CLOSED,
 	WELCOME_SILENT,
-	WELCOME_OTHER, /* another answer */
+	WELCOME_OTHER, /* the server gave another answer */
 };
 
 /** struct null_result - result of the NULL of one program in one version. */

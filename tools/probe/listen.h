@@ -102,7 +102,7 @@ struct listen_auth {
 	bool is_over;	    /* the handshake has ended, with any result */
 	bool is_due;	    /* the next message is the client's */
 	bool is_refused;    /* the client sent FAIL */
-	bool is_spoilt;	    /* .misdeed was done */
+	bool is_spoilt;	    /* the listener has done .misdeed */
 	enum misdeed misdeed;
 	struct v2_props first; /* properties of the client's first message */
 	bool has_hello;	       /* .hello has the client's whole first turn */
@@ -134,12 +134,12 @@ struct listener {
 	/* State of the current connection. */
 	unsigned version;     /* 1, 2 or RUN_EARLY; 0: not known yet */
 	bool is_done;	      /* nothing more is accepted: the connection is being closed */
-	bool refused;	      /* ERR_VERS was sent */
-	uint32_t arrived;     /* number of messages */
-	bool answered;	      /* something was sent */
+	bool refused;	      /* the listener sent ERR_VERS */
+	uint32_t arrived;     /* number of messages that arrived */
+	bool answered;	      /* the listener has sent a message */
 	uint32_t outstanding; /* version 1, early draft: calls that arrived and are not answered */
 	uint32_t granted;     /* version 1, early draft: calls; version 2: message count */
-	uint32_t sent, limit; /* version 2 */
+	uint32_t sent, limit; /* version 2: messages sent, and how many may be sent */
 	bool final;	      /* version 2: the client's CONNPROP_FINAL has arrived */
 	uint8_t head[64];     /* version 2: the beginning of a continued call */
 	size_t head_len;

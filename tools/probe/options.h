@@ -27,8 +27,9 @@ struct probe_options {
 	enum provider_kind fabric;
 	struct fabric_addr addr;		 /* address of the server, or to listen on */
 	struct program programs[PROBE_PROGRAMS]; /* at least one: NFS version 3 */
-	unsigned nprograms;			 /* number of .programs */
-	bool hostile;				 /* send malformed chunk lists, too */
+	/* number given on the command line; 0: the default */
+	unsigned nprograms;
+	bool hostile; /* send malformed chunk lists, too */
 	/* --listen with --conformance: provoke the client, too */
 	bool provoke;
 	bool json;

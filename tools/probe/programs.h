@@ -32,7 +32,8 @@ struct rpc_verdict {
 	size_t results; /* offset of the results in the stream, if accepted */
 };
 
-/** rpc_verdict_read - parse the reply header (RFC 5531 section 9). Return: 0, ERR_SHORT, ERR_XDR. */
+/** rpc_verdict_read - parse the header of the reply in @stream (RFC 5531 section 9). Return: 0,
+ * ERR_SHORT or ERR_XDR. */
 int rpc_verdict_read(struct rpc_verdict *v, struct view stream) WARN_UNUSED;
 
 /** rpc_verdict_name - description of @v; static storage. */

@@ -25,7 +25,7 @@ enum {
 /** struct wire_msg - a received message; its octets are valid until the next wire_await(). */
 struct wire_msg {
 	struct view octets;
-	uint32_t invalidated; /* a handle of ours, or 0 */
+	uint32_t invalidated; /* handle of the probe that the message invalidated, or 0 */
 	nsec_t at;
 };
 
