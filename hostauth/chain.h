@@ -12,6 +12,8 @@
  *         names takes many times its octets. A message of 24 KiB becomes a megabyte.
  * Rule:   a message with more than CHAIN_CERTIFICATES certificates or CHAIN_ELEMENTS DER elements
  *         fails before it is parsed.
+ * Pinned: tests/hostauth/test_strict.c:chains_are_counted,
+ *         long_chains_are_refused_before_they_are_looked_at
  */
 
 enum {
