@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shared by bench/compare, counts, curves and workers: the programs on a path between rpcrdma-perf's client and server."""
+"""Shared by bench/compare, counts, curves and workers: starts and measures programs between rpcrdma-perf's client and server."""
 import argparse
 import ctypes
 import json
@@ -41,7 +41,7 @@ class Failed(Exception):
 
 
 class Processes:
-    """A context with the processes that this program started; they end with it."""
+    """A context with the processes that this program started. All of them end with the context."""
 
     def __init__(self, build, verify=False):
         self.build, self.all, self.port = build, [], 20048
@@ -64,7 +64,7 @@ class Processes:
         self.room.cleanup()
 
     def start(self, name, command, port):
-        """Waits until it accepts connections."""
+        """Starts @command, and waits until @port accepts connections."""
         with open(self.folder / f'{name}.log', 'w') as log:
             process = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log)
         self.all.append(process)
@@ -98,7 +98,7 @@ class Processes:
         return port, self.start('floor', (self.build / 'bin/bench-floor', f'{HOST}:{port}', f'{HOST}:{server}'), port)
 
     def gateway(self, servers, workers=1, level='warn', config='', build=None):
-        """A route to each server. Return: the ports of clients, and the process; its log is NAME.log by its port."""
+        """Starts a gateway with a route to each port of @servers. Return: the ports on which the routes listen, and the process."""
         ports = [self.new_port() for _ in servers]
         conf = self.folder / f'gw-{ports[0]}.conf'
         routes = ', '.join(
@@ -126,13 +126,13 @@ def figures_of(client):
 
 
 def threads(process):
-    """Of a process: names and numbers."""
+    """Return: name and number of each thread of a process."""
     for task in pathlib.Path(f'/proc/{process.pid}/task').iterdir():
         yield (task / 'comm').read_text().strip(), int(task.name)
 
 
 def cpu(process):
-    """CPU seconds of its threads; 0 without a process (None), on the path direct."""
+    """Return: CPU seconds of all threads of a process; 0 if it is None, as on the path direct."""
     if process is None:
         return 0
     return sum(int(pathlib.Path(f'/proc/{process.pid}/task/{tid}/schedstat').read_text().split()[0])
@@ -150,7 +150,7 @@ def unshare(what):
 
 
 def own_network():
-    """From now on this process and those it starts see a loopback of their own only. Return: the system's congestion control."""
+    """Gives this process, and those it starts, a network with only a loopback. Return: the system's congestion control."""
     system = CONGESTION.read_text().strip()
     unshare(CLONE_NEWNET)
     up = subprocess.run(['ip', 'link', 'set', 'lo', 'up'], capture_output=True, text=True)
@@ -160,7 +160,7 @@ def own_network():
 
 
 def loopback_octets():
-    """That this network's loopback has carried."""
+    """Return: the number of octets that the loopback of this network has carried."""
     for line in pathlib.Path('/proc/self/net/dev').read_text().splitlines():
         name, _, counters = line.partition(':')
         if name.strip() == 'lo':
@@ -169,11 +169,11 @@ def loopback_octets():
 
 
 def steady(processes, port, version, process, seconds, work, begin=None, end=None):
-    """Runs a client over an own_network(), and measures @process in the second half, when all memory has been used before.
+    """Runs a client within own_network(), and measures @process in the second half of the run.
 
-    begin() and end() are called around that half. begin() may take seconds on a busy machine, so the client runs until the half is
-    over, however late that is. RPCs of the half are those of the run, by octets. Return: what the client
-    tells, and half_rpcs, half_mib, half_s, cpu_s.
+    In the first half the programs use their memory for the first time. begin() and end() are called before and after the second
+    half. begin() can take seconds on a busy machine. The client runs until the second half is over. The number of RPCs in the
+    second half follows from its share of the octets. Return: the client's figures, and half_rpcs, half_mib, half_s, cpu_s.
     """
     first = loopback_octets()
     client = processes.client(port, version, 2 * seconds + 60, *work)
@@ -246,7 +246,7 @@ def seconds(text):
 
 
 def judge(value, error, sign, limit):
-    """The gap between value and goal has to exceed the error bar."""
+    """Return: the verdict. A goal is met or missed only if value and goal are farther apart than the error bar."""
     if error and abs(value - limit) <= error:
         return 'within the error bar'
     return 'met' if (value <= limit if sign == '<=' else value >= limit) else 'missed'
