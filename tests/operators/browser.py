@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""browser.py CHROMIUM URL FOLDER: the status page in a browser without a screen, told what to do over its debugging pipe
-(one JSON object, then a NUL). FOLDER gets pictures, as a desk and as a telephone has it."""
+"""browser.py CHROMIUM URL FOLDER: checks the status page in a browser without a screen.
+
+The program controls the browser over its debugging pipe: a message is one JSON object and a NUL. It writes pictures of the page
+to FOLDER, one as wide as on a desktop computer and one as on a telephone.
+"""
 import base64
 import json
 import os
@@ -71,7 +74,7 @@ TEXT = "document.getElementById('%s')?.textContent"
 
 
 def look(b, folder):
-    # Wide, then as a telephone: nothing is wider than it, and what the table says of a figure stands beside it.
+    # First a wide screen, then a telephone's. Nothing is wider than the screen. On a telephone each figure has its title beside it.
     for name, width, height, mobile in (("desk", 1280, 900, False), ("telephone", 390, 844, True)):
         b.shape(width, height, mobile)
         time.sleep(0.3)
@@ -90,7 +93,7 @@ def page(b, url, folder):
     b.do("Page.navigate", url=url)
     b.wait("/^serving for/.test(%s)" % (TEXT % "state"))
     b.wait("!['', '0', undefined].includes(%s)" % (TEXT % "calls-now"))
-    # Figures move: the line of calls gets longer, and the number is another one.
+    # The figures change: the chart of calls gets longer, and the number of calls a second changes.
     first = b.eval(TEXT % "calls-now")
     points = "document.querySelector('#calls path').getAttribute('d').length"
     length = b.eval(points)
@@ -110,7 +113,7 @@ def page(b, url, folder):
     away = [u for u in asked if not u.startswith("data:") and urlsplit(u).netloc != own]
     assert asked and not away, away
     assert {urlsplit(u).path for u in asked if not u.startswith("data:")} == {"/", "/page.css", "/page.js", "/metrics"}, asked
-    # What is not the page's own is not loaded.
+    # The page's policy forbids a picture from another host.
     b.eval("document.body.append(Object.assign(document.createElement('img'), {src: 'http://192.0.2.1/x.png'}))")
     end = time.monotonic() + 20
     while not any("Content Security Policy" in json.dumps(e) for e in b.events):

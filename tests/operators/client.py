@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What operators' programs do at the two sockets: well-behaved here, hostile in hostile.py."""
+"""Well-behaved clients of the control socket and of the metrics listener. Hostile ones are in hostile.py.
+
+A function without a "Return:" is a check: it fails unless its sentence is true.
+"""
 import contextlib
 import fcntl
 import json
@@ -24,7 +27,7 @@ def unix(path, timeout=20):
 
 
 def ask(path, request):
-    """All lines of an answer, the last of them "done"; RuntimeError with what an "error" says, and what came before."""
+    """Return: all lines of an answer; the last line has "done". An "error" raises RuntimeError with its text and the lines before."""
     with unix(path) as s, s.makefile("rwb") as f:
         f.write(json.dumps(request).encode() + b"\n")
         f.flush()
@@ -43,7 +46,7 @@ def one(path, request, name):
 
 
 def get(url, accept=None):
-    import urllib.request # half of a start's time, and few calls want it
+    import urllib.request # here, because the import takes half of this program's start, and few runs need it
 
     request = urllib.request.Request(url, headers={"Accept": accept} if accept else {})
     with urllib.request.urlopen(request, timeout=20) as answer:
@@ -56,7 +59,7 @@ SUFFIX = {"counter": ("_total",), "info": ("_info",), "gauge": ("",), "histogram
 
 
 def parse(text, is_open):
-    """Samples by name and labels. The grammar is held against OpenMetrics 1.0, or the format before it."""
+    """Return: samples by name and labels. Checks the grammar: of OpenMetrics 1.0 if @is_open, else of the older text format."""
     families, samples, family = {}, {}, None
     lines = text.split("\n")
     assert lines[-1] == "", "the last line has no end"
@@ -86,7 +89,7 @@ def parse(text, is_open):
         assert match, "no sample: " + line
         name, labels, value = match.groups()
         kind = families[family]["type"]
-        # The older format has the suffix in its families' names.
+        # In the older format the name of a family includes the suffix.
         if is_open or kind == "histogram":
             assert name in [family + suffix for suffix in SUFFIX[kind]], line
         else:
@@ -104,7 +107,7 @@ def parse(text, is_open):
 
 
 def sound_histogram(name, samples):
-    """Buckets rise in the order they are told, up to +Inf, which has all."""
+    """Bounds and counts of the buckets rise in the order of the output. The last bucket is +Inf and counts all values."""
     rows = {}
     for (sample, labels), value in samples.items():
         if sample == name + "_bucket":
@@ -117,7 +120,7 @@ def sound_histogram(name, samples):
 
 
 def metrics(url):
-    """Both formats are sound, and have the same names."""
+    """Return: the samples, in OpenMetrics. Checks that both formats are valid and have the same names and labels."""
     kind, text = get(url, "application/openmetrics-text;version=1.0.0")
     assert kind.startswith("application/openmetrics-text; version=1.0.0"), kind
     samples = parse(text, True)
@@ -128,7 +131,7 @@ def metrics(url):
 
 
 def described(page):
-    """Of rpcrdma-gw(8): the figures under FIGURES, with type and text."""
+    """Return: the figures in section FIGURES of the manual page rpcrdma-gw(8): {name: (type, text)}."""
     with open(page, encoding="utf-8") as f:
         section = re.search(r"^\.SH FIGURES\n(.*?)^\.SH ", f.read(), re.M | re.S)
     assert section, "no section FIGURES"
@@ -142,8 +145,11 @@ def described(page):
 
 
 def manual(url, page):
-    """What the metrics have and what the manual describes are the same figures, of the same types. Each description
-    begins with the text that HELP has, and tells what labels say other than names, versions and bounds."""
+    """Metrics and manual have the same figures, with the same types.
+
+    A figure's description in the manual begins with the text of HELP. It has each value of the labels, except those of labels
+    that are names, versions or bounds.
+    """
     _, text = get(url, "application/openmetrics-text;version=1.0.0")
     samples = parse(text, True)
     told, kinds = {}, dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
@@ -170,7 +176,7 @@ def manual(url, page):
 
 
 def logged(path):
-    """What SIGUSR1 said last: counters of all workers, added up."""
+    """Return: the sums of all workers' counters in the log's last report (SIGUSR1)."""
     last = {}
     with open(path, encoding="ascii") as log:
         for line in log:
@@ -184,7 +190,7 @@ RENAMED = {"bytes_to_server": "to_server_bytes", "bytes_to_client": "to_client_b
 
 
 def gwctl(program, control, *words):
-    """What rpcrdma-gwctl prints with --json."""
+    """Return: the lines that rpcrdma-gwctl prints with --json."""
     said = subprocess.run([program, "--socket", control, "--json", *words], check=True, capture_output=True)
     lines = [json.loads(line) for line in said.stdout.splitlines()]
     assert "done" in lines[-1]
@@ -192,7 +198,7 @@ def gwctl(program, control, *words):
 
 
 def upstream_logged(path):
-    """What SIGUSR1 said last of each server of each route."""
+    """Return: the figures of each server of each route in the log's last report (SIGUSR1)."""
     last = {}
     with open(path, encoding="ascii") as log:
         for line in log:
@@ -203,7 +209,7 @@ def upstream_logged(path):
 
 
 def agree_on_upstreams(routes, samples, log):
-    """The same of servers. Return: how many figures."""
+    """The control socket, the metrics and the log have the same figures of servers. Return: how many figures."""
     said, known = upstream_logged(log), 0
     addresses = {"address", "host", "balance"}
     for r in routes:
@@ -220,13 +226,13 @@ def agree_on_upstreams(routes, samples, log):
             ends = [samples.get(("rpcrdma_gw_upstream_%s%s" % (name, end), (route,))) for end in ("", "_total")]
             assert name in addresses or value in ends, (name, value, ends)
         known += len(r["upstreams"].keys() - addresses)
-        # Each session had one, and none had another.
+        # Each session connected to exactly one server.
         assert sum(server["connects"] for server in r["servers"]) == r["counters"]["sessions_opened"], r
     return known
 
 
 def agree(program, control, url, log, perf, payload):
-    """The three tell the same of a run that is over, and what its client counted."""
+    """After a run the control socket, the metrics and the log have the same figures, and these are the client's."""
     status = gwctl(program, control, "status")[0]["status"]
     routes = [line["route"] for line in gwctl(program, control, "routes") if "route" in line]
     samples = metrics(url)
@@ -244,7 +250,7 @@ def agree(program, control, url, log, perf, payload):
     counters = status["counters"]
     assert client["errors"] == 0, client
     assert counters["calls"] == counters["replies"] == client["rpcs"], (counters, client)
-    # Each reply was measured, step by step; what JSON and metrics tell of that is the same.
+    # The time of each step was measured for each reply. JSON and metrics have the same times.
     measured = {}
     for r in routes:
         for l in r["latency"]:
@@ -253,7 +259,7 @@ def agree(program, control, url, log, perf, payload):
             assert abs(samples[("rpcrdma_gw_rpc_duration_seconds_sum", labels)] - l["sum_ns"] / 1e9) < 1e-6, l
             measured[l["step"]] = measured.get(l["step"], 0) + l["count"]
     assert measured == {step: client["rpcs"] for step in ("call", "responder", "reply")}, measured
-    # The data itself, and headers of RPC beside it.
+    # Octets are those of the data and, for each RPC, fewer than 512 octets of RPC headers.
     for way in ("bytes_to_client", "bytes_to_server"):
         beside = counters[way] - client["rpcs"] * payload[way]
         assert 0 <= beside < 512 * client["rpcs"], (way, counters, client)
@@ -265,7 +271,7 @@ def agree(program, control, url, log, perf, payload):
 
 
 def sessions(control, want):
-    """Each is there once, whatever pages they come in; filters find what they should."""
+    """The list has each session once, although it comes in several pages. Filters select the right sessions."""
     lines = [line["session"] for line in ask(control, {"do": "sessions"}) if "session" in line]
     assert len(lines) == len({s["id"] for s in lines}) == want, len(lines)
     assert one(control, {"do": "sessions"}, "done") == {"sessions": want}
@@ -284,7 +290,7 @@ def sessions(control, want):
         except RuntimeError:
             continue
         raise AssertionError(wrong)
-    # The numbers of all workers are those that were given out, whatever session a worker is asked for.
+    # Sessions of both workers have low numbers: a worker gives out every second one. "show" finds a session of either worker.
     assert max(s["id"] for s in lines) <= 2 * want
     for line in lines[::7]:
         shown = one(control, {"do": "show", "session": line["id"]}, "session")
@@ -296,7 +302,7 @@ STEPS = ["waiting_ns", "pull_ns", "call_ns", "wait_ns", "fence_ns", "push_ns", "
 
 
 def trace(path, want):
-    """So many RPCs, each with steps that add up to all of its time, in the order they ended."""
+    """The trace has @want RPCs. The times of an RPC's steps add up to its total time."""
     with open(path, encoding="ascii") as f:
         lines = [json.loads(line) for line in f]
     rpcs = [line["rpc"] for line in lines if "rpc" in line]
@@ -312,7 +318,7 @@ def trace(path, want):
 
 
 def captured(path, v1, v2):
-    """What tshark found on either side: clients speak both versions, the server version 2."""
+    """tshark found the messages of both legs: clients speak versions 1 and 2, the server version 2."""
     seen = {}
     with open(path, encoding="utf-8") as f:
         for line in f:
@@ -322,7 +328,7 @@ def captured(path, v1, v2):
             for kind in kinds.split(",") if kinds else ["version 1"] if version else ["set-up"]:
                 seen[interface, kind] = seen.get((interface, kind), 0) + 1
     assert seen["client leg", "version 1"] == 2 * v1, seen
-    # Each call is one message, or several; so is each reply.
+    # Types 10 and 13 end a call and a reply. Types 9 and 12 are earlier parts of calls and replies in several messages.
     assert seen["client leg", "10"] == v2 and seen["client leg", "13"] == v2, seen
     assert seen["server leg", "10"] == v1 + v2 and seen["server leg", "13"] == v1 + v2, seen
     assert seen["client leg", "9"] >= v2 and seen["client leg", "12"] >= v2, seen
@@ -332,7 +338,7 @@ def captured(path, v1, v2):
 
 
 def hand_over(control):
-    """As a successor does: its connection, and the listening sockets that came with it, the control socket's last."""
+    """Asks for the listening sockets, as a successor does. Return: the connection, and the sockets; the control socket's is last."""
     s, said, sockets = unix(control), b"", []
     s.sendall(b'{"do":"hand_over"}\n')
     while b'"done"' not in said:
@@ -344,7 +350,7 @@ def hand_over(control):
 
 
 def left_to(control, pid):
-    """A gateway that ends before its successor says that it serves leaves it the path."""
+    """If a gateway ends before its successor serves, it leaves the control socket's path to the successor."""
     s, sockets = hand_over(control)
     os.kill(int(pid), signal.SIGTERM)
     assert s.recv(1) == b"", "it says something"
@@ -359,7 +365,7 @@ def refused(control, s, request):
 
 
 def slow_successor(control, pid):
-    """It keeps its place among a crowd, and nobody else gets it. Until it leaves the other one is there."""
+    """100 other connections do not displace a successor, and a second successor is refused. The old gateway waits for its end."""
     s, _ = hand_over(control)
     crowd = [unix(control) for _ in range(100)]
     with unix(control) as other:
@@ -375,7 +381,7 @@ def slow_successor(control, pid):
 
 
 def impatient_successor(control, pid):
-    """One that has given up before it could hear an answer: nothing has changed."""
+    """If a successor hangs up before it gets the answer to its last request, the old gateway goes on as before."""
     s, _ = hand_over(control)
     os.kill(int(pid), signal.SIGSTOP)
     s.sendall(b'{"do":"yield"}\n')
@@ -387,7 +393,7 @@ def impatient_successor(control, pid):
 
 
 def reload_meanwhile(control, pid):
-    """Refused to all while a successor comes up; once it has gone it is made, as often as it is asked for."""
+    """While a successor takes over, the gateway refuses reloads, over the control socket and by SIGHUP. Afterwards it reloads."""
     s, _ = hand_over(control)
     try:
         raise AssertionError("not refused: %r" % ask(control, {"do": "reload"}))
@@ -407,7 +413,7 @@ def reload_meanwhile(control, pid):
 
 @contextlib.contextmanager
 def in_place_of_one(control):
-    """A gateway at @control, as far as its first visitor can tell: the listening socket, and the visitor's."""
+    """Listens at @control in place of a gateway. Yields the listening socket, and the connection of the first client."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
         listening.bind(control)
         listening.listen()
@@ -418,7 +424,7 @@ def in_place_of_one(control):
 
 
 def stand_in(control, way):
-    """A gateway that is to be replaced, and goes on, or is gone, when it should yield."""
+    """Acts as a gateway that a successor asks to yield: it refuses and goes on (@way "goes_on"), or it ends."""
     with in_place_of_one(control) as (listening, s), s.makefile("rb") as f:
         assert b"hand_over" in f.readline()
         socket.send_fds(s, [b'{"sockets":1}\n{"done":{}}\n'], [listening.fileno()])
@@ -430,7 +436,7 @@ def stand_in(control, way):
 
 
 def teller(control, answers):
-    """A gateway with so many answers to "more", each of an RPC; 0: without end."""
+    """Acts as a gateway that gives @answers answers to "more", one RPC in each; 0: it never stops."""
     n = 0
     with in_place_of_one(control) as (_, s), s.makefile("rwb") as f:
         for request in f:
@@ -442,7 +448,7 @@ def teller(control, answers):
 
 
 def until(fd, words, said):
-    """What a terminal shows, up to @words."""
+    """Reads from a terminal until @words appear. Return: all that was read, after @said."""
     end = time.monotonic() + 20
     while words not in said:
         assert time.monotonic() < end, said
@@ -470,7 +476,7 @@ def on_screen(p, outer, way):
 
 
 def screen(program, control):
-    """top on a terminal of 24 rows: it is filled and not more, keys are obeyed, and all is undone at the end."""
+    """On a terminal of 24 rows "top" writes at most 24 rows, obeys keys, and restores the terminal at its end."""
     for way in (b"q", signal.SIGINT):
         outer, inner = pty.openpty()
         fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))

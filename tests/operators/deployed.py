@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What alert rules and the dashboard ask for is what a gateway tells: metrics, their labels, and their words."""
+"""deployed.py URL RULES DASHBOARD: each metric, label and label value in the alert rules and the dashboard exists in a gateway."""
 import json
 import re
 import sys
@@ -8,7 +8,7 @@ from client import metrics
 
 WORD = r'[a-z_:][a-z0-9_:]*'
 ASKED = re.compile(r'\b(rpcrdma_gw_%s)(?:\{([^}]*)\})?' % WORD)
-ALWAYS = {"instance", "job"}  # Prometheus' own
+ALWAYS = {"instance", "job"}  # labels that Prometheus adds
 
 
 def told(url):
@@ -36,7 +36,7 @@ def check(where, text, names, may_be_absent):
 
 
 def groups_are_reported(where, text, names):
-    """by (...): each label is the metric's own."""
+    """Each label of "by (...)" is a label of some metric."""
     labels = {label for name in names.values() for label in name} | ALWAYS
     for group in re.findall(r'\bby \(([^)]*)\)', text):
         for label in group.split(","):
@@ -46,7 +46,7 @@ def groups_are_reported(where, text, names):
 def main():
     url, rules, dashboard = sys.argv[1:4]
     names = told(url)
-    # Told only where there are certificates, or were errors.
+    # The gateway has these metrics only if it has certificates, or has sent or received errors.
     absent = {"rpcrdma_gw_certificate_expiry_timestamp_seconds", "rpcrdma_gw_rpc_errors_total"}
     with open(rules, encoding="utf-8") as f:
         text = f.read()

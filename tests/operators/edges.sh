@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# edges.sh BIN CASE: what operators get to see when files, outputs or names are not as they should be.
-# All on loopback.
+# edges.sh BIN CASE: messages to operators if a file, an output or a name is wrong. Everything runs on loopback.
 set -u
 BIN=$1
 CASE=$2
@@ -10,7 +9,7 @@ HERE=$(cd "$(dirname "$0")" && pwd)
 . "$HERE/gateway.sh"
 KEYS=$HERE/../hostauth/keys
 
-# configure CREDITS: a route with host authentication and one without, which has these credits
+# configure CREDITS: writes $CONF with a route with host authentication, and a route without, which has CREDITS credits
 configure() {
     cat >"$CONF" <<END
 workers = 1;
@@ -32,12 +31,12 @@ put() { # CERTIFICATE KEY
     install -m 644 "$KEYS/ca.pem" "$DIR/ca.pem"
 }
 gwctl() { expect_exit "$1" "$BIN/rpcrdma-gwctl" -s "$CTL" "${@:2}"; }
-is_proved() { # by a client that has a certificate
+is_proved() { # a client with a certificate is served
     timeout 20 "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20049" --version 2 --op null --count 3 \
         --hostauth-cert "$KEYS/client.pem" --hostauth-key "$DIR/client.key" --hostauth-ca "$KEYS/ca.pem" \
         --hostauth-name server.example >"$DIR/perf" 2>&1 || fail "no service: $(cat "$DIR/perf")"
 }
-# refuses_reload REGEXP: for files that a start refuses, and nothing of the file is applied
+# refuses_reload REGEXP: the gateway refuses a reload with a message like REGEXP, and applies nothing of the file
 refuses_reload() {
     gwctl 1 reload
     says "$1"
@@ -46,7 +45,7 @@ refuses_reload() {
     is_proved
 }
 
-# A reload whose files of host authentication cannot be used does not report success.
+# A reload reports failure if files of host authentication are missing, unusable or expired.
 case_reload_files() {
     install -m 600 "$KEYS/client.pem" "$DIR/client.key"
     put server server
@@ -62,7 +61,7 @@ case_reload_files() {
     put server server
     chmod 644 "$DIR/gw.key"
     refuses_reload "gw.conf:6: key .*users other than its owner"
-    # An expired certificate does not keep other routes' changes from use, but the answer says it.
+    # If a certificate has expired, changes of other routes are applied, and the answer names the certificate.
     put expired expired
     gwctl 1 reload
     says 'route "proved", listen: certificate .*/gw.pem": it expired at 2021'
@@ -76,14 +75,14 @@ case_reload_files() {
     stop
 }
 
-# full STATUS PROGRAM OPTION...: it does not report success if its output is lost
+# full STATUS PROGRAM OPTION...: PROGRAM ends with STATUS and a message if its output cannot be written
 full() {
     # shellcheck disable=SC2016 # expanded by the inner shell
     expect_exit "$1" bash -c '"$@" >/dev/full' full "$BIN/$2" "${@:3}"
     says "$2: standard output: No space left on device"
 }
 
-# Output that cannot be written is reported by every program, also if it is only in the buffer at the end.
+# Every program reports output that it could not write, even if the output was still in a buffer when the program ended.
 case_full_output() {
     put server server
     configure 64
@@ -114,7 +113,7 @@ case_full_output() {
     stop
 }
 
-# A path is shown like other texts from outside: the answers are JSON, and an event is one line.
+# Unprintable characters in the configuration's path are replaced: answers stay valid JSON, and an event stays one line.
 case_path() {
     local plain=$CONF
     put server server
@@ -133,7 +132,7 @@ case_path() {
     stop
 }
 
-# drain --client by a text that is no client would end nothing, and report success.
+# drain --client refuses a text that is no address. Otherwise it would report success without ending a session.
 case_client() {
     local word
     put server server
@@ -154,7 +153,7 @@ case_client() {
     stop
 }
 
-# A reload refuses a pipe at once: nobody may ever write to it. --check and a start read one.
+# A reload refuses a configuration that is a pipe, because it could wait for ever for octets. --check reads a pipe.
 case_pipe() {
     TIMEOUT=10
     put server server
@@ -169,7 +168,7 @@ case_pipe() {
     stop
 }
 
-# Messages name the key to change, and say what happened in the operator's words.
+# Messages name the key that the operator has to change.
 case_messages() {
     put server server
     configure 64

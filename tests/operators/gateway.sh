@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# gateway.sh: a gateway on loopback, for run.sh and edges.sh, which set BIN, CASE and HERE and read this file.
-# The gateway has the configuration $CONF, logs to $LOG, and its control socket is $CTL.
+# gateway.sh: starts and stops a gateway on loopback. run.sh and edges.sh source this file after they have set BIN, CASE and HERE.
+# The gateway's configuration is $CONF, its log $LOG, its control socket $CTL.
 
 # shellcheck source=tests/loopback.sh
 . "$HERE/../loopback.sh"
 CONF=$DIR/gw.conf
 LOG=$DIR/gateway.err
-# shellcheck disable=SC2034 # for the files that read this one
+# shellcheck disable=SC2034 # used by the scripts that source this file
 CTL=$DIR/control
 
 gateway() {
@@ -16,7 +16,7 @@ gateway() {
     wait_for 20 grep -q event=ready "$LOG" || fail "it does not start"
 }
 
-# Ends the gateway, which must give back all memory.
+# Ends the gateway. It must have freed all memory.
 stop() {
     kill "$PID"
     wait "$PID" || fail "exit code $?"

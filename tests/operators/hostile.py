@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Peers of the control socket and of the metrics listener that mean no good, while others are served."""
+"""Hostile clients of the control socket and of the metrics listener. The gateway must keep serving other clients."""
 import os
 import random
 import socket
@@ -22,13 +22,13 @@ def tcp():
 
 
 def served():
-    """A client that comes now is answered, by both sockets."""
+    """Checks that the control socket and the metrics listener answer a new client."""
     assert client.one(CONTROL, {"do": "status"}, "status")["state"] == "serving"
     assert client.metrics(URL)
 
 
 def send(s, octets):
-    """What is taken of it; the peer may hang up."""
+    """Sends @octets. The gateway may close the connection before it has read them all."""
     try:
         s.sendall(octets)
     except OSError:
@@ -43,7 +43,7 @@ def garbage(connect):
 
 
 def endless(connect, octet):
-    """A request without an end is cut off, with a word or without."""
+    """Sends 400 KiB of a request that has no end. The gateway may answer with an error, or close the connection."""
     with connect() as s:
         s.settimeout(20)
         for _ in range(100):
@@ -58,7 +58,7 @@ def endless(connect, octet):
 
 
 def flood(connect, n):
-    """Far more connections than there are places; they stay and send nothing, or a part of a request."""
+    """Opens far more connections than the gateway accepts. They send nothing or a part of a request, and stay open."""
     crowd = []
     for i in range(n):
         s = connect()
@@ -73,7 +73,7 @@ def flood(connect, n):
 
 
 def deaf():
-    """Asks again and again, and reads nothing."""
+    """Eight clients send requests until the socket is full, and read no answer."""
     crowd = []
     for _ in range(8):
         s = client.unix(CONTROL)
@@ -92,7 +92,7 @@ def deaf():
 
 
 def gone():
-    """Hangs up while it is being answered."""
+    """Clients hang up before they have read an answer."""
     for _ in range(100):
         with client.unix(CONTROL) as s:
             send(s, b'{"do":"status"}\n{"do":"sessions"}\n')
@@ -102,14 +102,14 @@ def gone():
 
 
 def behind():
-    """Octets behind the request, and a small window: the page is whole all the same."""
+    """A client with a small window sends 20,000 more octets after its request. It still gets the whole page."""
     s = socket.socket()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
     s.settimeout(20)
     with s:
         s.connect((HOST.strip("[]"), int(PORT)))
         s.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" + b"x" * 20000)
-        # Not read before all of it was written.
+        # Reading begins after the gateway has written all it can.
         time.sleep(0.3)
         octets = b""
         while more := s.recv(65536):
@@ -119,7 +119,7 @@ def behind():
 
 
 def rebound():
-    """A web page whose own name leads here learns nothing through a browser; a request by an address is answered."""
+    """DNS rebinding: the gateway refuses requests whose Host is a foreign name, and answers its addresses and own names."""
     def status(*hosts):
         with tcp() as s:
             s.sendall(b"GET /metrics HTTP/1.1\r\n" + b"".join(b"Host: %s\r\n" % h.encode() for h in hosts) + b"\r\n")
@@ -136,11 +136,11 @@ def rebound():
 
 
 def asked_without_end(what, most):
-    """All are answered; workers are asked so many times a second, however many ask."""
+    """Eight clients send requests all the time, and each gets answers. Idle workers wake up less than most(seconds) times."""
     pid = client.one(CONTROL, {"do": "status"}, "status")["pid"]
 
     def sleeps():
-        """Of each worker, by its thread."""
+        """Return: how often each worker's thread has gone to sleep, by thread."""
         n = {}
         for task in os.scandir("/proc/%d/task" % pid):
             with open(task.path + "/comm", encoding="ascii") as f:
@@ -161,7 +161,7 @@ def asked_without_end(what, most):
         thread.start()
     for thread in threads:
         thread.join()
-    # One of them has a session that calls all the time.
+    # One worker has a session with calls all the time. The least number is that of the other worker.
     took, slept = time.monotonic() - began, min(n - before[task] for task, n in sleeps().items())
     print("asked %d times in %.1f s, a worker without sessions woke up %d times" % (sum(answered), took, slept))
     assert min(answered) > 0 and slept < most(took), (answered, slept, took)
@@ -175,7 +175,7 @@ def figures(i):
 
 
 def sessions(i, s=[]):
-    """Over connections that stay: what is asked is a page of sessions, of each worker."""
+    """Requests a list of sessions, for which the gateway asks each worker. Client @i keeps its connection."""
     while len(s) <= i:
         s.append(client.unix(CONTROL))
     s[i].sendall(b'{"do":"sessions"}\n')
@@ -192,7 +192,7 @@ def listeners():
     idle = []
     for do in (b"trace", b"capture"):
         s = client.unix(CONTROL)
-        # Those that hung up leave by and by.
+        # The gateway notices later that the clients above have hung up.
         end = time.monotonic() + 20
         said = b""
         while b'"done"' not in said:

@@ -15,7 +15,7 @@ SCRAPES = 12
 
 
 def tcp():
-    """With small segments and a small window: over loopback the gateway's socket would take a whole answer otherwise."""
+    """Return: a socket with small segments and a small window. Otherwise the gateway's socket could buffer a whole answer."""
     s = socket.socket()
     s.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// page.js URL ROUTE... -- SERVER...: the status page as a browser has it, but for the drawing: what it asks for, and from
-// where; and its script, run over a document of what elements are needed, against a gateway that serves. A SERVER is
+// page.js URL ROUTE... -- SERVER...: checks the status page of a serving gateway without a browser: the requests that the page
+// makes, and its script, which runs over a document with only the elements that it needs. A SERVER is
 // "ADDRESS up|down ROUTE SESSIONS FAILURES".
 "use strict";
 
@@ -24,7 +24,7 @@ function get(path, method = "GET") {
 	});
 }
 
-// A document's elements, as much of them as the script uses; whatever could become markup is no part of it.
+// An element of the document, with only the properties that the script uses. It has none that takes markup, such as innerHTML.
 class Element {
 	constructor(name) {
 		this.name = name;

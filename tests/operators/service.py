@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a service manager does with the gateway: sockets it opened, a socket it is told at, a watchdog."""
+"""service.py restart|lend PROGRAM CONF LOG HOST:PORT...: a service manager with the gateway as its service.
+
+The manager passes listening sockets to the gateway, receives the gateway's notifications, and has a watchdog.
+"""
 import os
 import re
 import signal
@@ -35,7 +38,7 @@ class Manager:
 
     def start(self, sockets=(), watchdog=None):
         def pass_on():
-            # They begin at 3, as sd_listen_fds(3) has it.
+            # The service finds its sockets from descriptor 3 on (sd_listen_fds(3)).
             spare = [os.dup2(s.fileno(), 100 + i) for i, s in enumerate(sockets)]
             for i, fd in enumerate(spare):
                 os.dup2(fd, 3 + i, inheritable=True)
@@ -44,7 +47,7 @@ class Manager:
         env = dict(os.environ, NOTIFY_SOCKET=self.name.replace("\0", "@"), LISTEN_FDS=str(len(sockets)))
         if watchdog:
             env["WATCHDOG_USEC"] = str(int(watchdog * 1e6))
-        # Its own number is in its environment.
+        # LISTEN_PID must be the number of the gateway's own process.
         words = "export LISTEN_PID=$$; exec \"$0\" -c \"$1\""
         with open(LOG, "ab") as log:
             self.process = subprocess.Popen(
@@ -54,7 +57,7 @@ class Manager:
         return self.process
 
     def hear(self, want):
-        """The next word but for the watchdog's, unless that is wanted."""
+        """Return: the fields of the next notification, which must have @want. Skips the watchdog's, unless @want is that."""
         end = time.monotonic() + TIMEOUT
         while time.monotonic() < end:
             lines = self.told.recv(4096).decode().split("\n")
@@ -67,7 +70,7 @@ class Manager:
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         stopping = self.hear("STOPPING=1")
-        # Or a drain that is longer than the unit's TimeoutStopSec would be cut by SIGKILL.
+        # Otherwise systemd would kill the gateway if a drain takes longer than the unit's TimeoutStopSec.
         assert int(stopping.get("EXTEND_TIMEOUT_USEC", 0)) > DRAIN * 1000000, stopping
         assert self.process.wait(TIMEOUT) == 0, self.process.returncode
 
@@ -78,7 +81,7 @@ def logged(words):
 
 
 def come_to_log(words):
-    """Return: how often; the log has a thread of its own, which may be behind what the manager is told."""
+    """Return: how often @words are in the log. Waits for the first, because the gateway's log can be later than a notification."""
     end = time.monotonic() + TIMEOUT
     while not logged(words) and time.monotonic() < end:
         time.sleep(0.05)
@@ -92,7 +95,7 @@ def await_file(name):
 
 
 def lend():
-    """Sockets that stay open whatever becomes of the gateway's routes."""
+    """Starts a gateway with sockets that stay open in this process, even when a reload removes their route."""
     sockets = [listening(*where) for where in SOCKETS]
     m = Manager(abstract=False)
     m.start(sockets)
@@ -107,7 +110,7 @@ def restart():
     stray = listening(SOCKETS[0][0], 20999)
     m = Manager(abstract=False)
     m.start(watchdog=0.4)
-    # Without sockets it cannot have the address that is ours.
+    # Without the sockets the gateway cannot listen, because this process has the address.
     assert m.process.wait(TIMEOUT) == 3, m.process.returncode
     assert logged("why=\"Address already in use") > 0
     m.start(sockets + [stray], watchdog=0.4)
@@ -133,7 +136,7 @@ def restart():
     print("back", flush=True)
     await_file(CONF + ".go")
     waits.close()
-    # As in an upgrade: a client that comes at any moment is served by one process or the other.
+    # As in upgrades: the old or the new process serves a client, whenever the client connects.
     for _ in range(RESTARTS):
         m.stop()
         m.start(sockets)
@@ -147,7 +150,7 @@ def restart():
 try:
     {"lend": lend, "restart": restart}[WHAT]()
 finally:
-    # Whatever failed, nothing is left that holds what was open here.
+    # After any failure: a gateway that still ran would hold sockets of this process.
     for process in Manager.started:
         if process.poll() is None:
             process.kill()
