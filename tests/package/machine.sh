@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Trees of Debian as its mirrors have it now, and such a tree booted with its own systemd (systemd-nspawn), to be sourced
-# with tests/vm/verdicts.sh.
+# machine.sh: makes trees of Debian from its mirrors, and boots a tree with its own systemd (systemd-nspawn). Scripts source this
+# file after tests/vm/verdicts.sh.
 
-# debian_sources: Debian's own part of what this machine's apt uses, in sources.list's words.
+# debian_sources: prints the sources of this machine's apt that are Debian's, as lines of a sources.list.
 debian_sources() {
     apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' |
         sort -u
 }
 
-# make_tree VARIANT DIR PACKAGE,...: of mmdebstrap; what is made is bare of this machine's own settings.
+# make_tree VARIANT DIR PACKAGE,...: makes a tree with mmdebstrap. Of this machine's settings it has only the sources.
 make_tree() {
     local suite sources
     sources=$(debian_sources)
@@ -19,16 +19,16 @@ make_tree() {
         --aptopt='Acquire::Retries "3"' "$suite" "$2" - <<<"$sources"
 }
 
-# machine_alone: where systemd finds nothing but cgroups of version 2, whatever this machine has; in a mount namespace.
+# machine_alone: mounts cgroups of version 2 at /sys/fs/cgroup, which systemd needs. Call it in a mount namespace.
 machine_alone() {
     grep -q ' /sys/fs/cgroup cgroup2 ' /proc/self/mounts || mount -t cgroup2 cgroup2 /sys/fs/cgroup
 }
 
-# machine_boot DIR LOG [OPTION...]: sets MACHINE, the number of its process 1, once that is up.
+# machine_boot DIR LOG [OPTION...]: boots DIR, and sets MACHINE to the host's number of its process 1.
 machine_boot() {
     local dir=$1 log=$2
     shift 2
-    # Not by the number of this process: in a namespace of its own that is another one's, too.
+    # The name is random. The number of this process is not unique, because another PID namespace can have the same number.
     MACHINE_CGROUP=$(mktemp -d /sys/fs/cgroup/rpcrdma-gw.XXXXXX) || return
     # shellcheck disable=SC2016 # expanded by sh
     sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$MACHINE_CGROUP" \
@@ -46,7 +46,7 @@ machine_up() {
     esac
 }
 
-# machine_does COMMAND...: as root in the machine.
+# machine_does COMMAND...: runs COMMAND as root in the machine.
 machine_does() { nsenter --target "$MACHINE" --all env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C "$@"; }
 
 machine_end() {
@@ -59,8 +59,8 @@ machine_end() {
     find "$MACHINE_CGROUP" -depth -type d -exec rmdir {} + 2>/dev/null
 }
 
-# what_is_there: of the machine that runs this, a line each: files, users, units, packages. Not what apt, dpkg, systemd and
-# their like note for themselves.
+# what_is_there: prints files, users, units and packages of the machine on which it runs, without the records of apt, dpkg, systemd
+# and similar programs.
 what_is_there() {
     local notes=(-path /proc -o -path /sys -o -path /dev -o -path /run -o -path /tmp -o -path /debs -o -path /var/log
         -o -path /var/cache -o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/lib/systemd -o -path /var/tmp

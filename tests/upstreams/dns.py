@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""dns.py ADDRESS FILE: a name server that answers as FILE says when it is asked, a line a name:
+"""dns.py ADDRESS FILE: a name server. It reads FILE for each question. A line of FILE has the answer about one name:
 
-    NAME TTL ADDRESS...     these, in this order
+    NAME TTL ADDRESS...     these addresses, in this order
     NAME none               there is no such name
     NAME silence            no answer
-    NAME HOSTILITY          one of those below
+    NAME HOSTILITY          a hostile answer: a key of HOSTILE below
 
-Each question is told on standard output."""
+It prints each question on standard output."""
 import ipaddress
 import random
 import socket
@@ -38,7 +38,7 @@ def addresses(texts, kind):
 
 
 def forged(asked, q, kind):
-    """An attacker that guesses answers first: with other numbers, then with other questions; then no answer comes."""
+    """Answers of an attacker who guesses: first with wrong numbers, then with another question. No right answer follows."""
     wrong = [record(kind, 600, b'\x7f\x00\x00\x63' if kind == A else bytes(15) + b'\x63')]
     other = bytearray(q)
     other[1] ^= 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""hangs.py ADDRESS PORT: a server that takes connections, RDMA and all, and answers no call."""
+"""hangs.py ADDRESS PORT: a server that accepts TCP connections and completes MPA set-up, and answers no call."""
 import os
 import socket
 import sys

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh BIN CASE: several servers of one route, and names of servers, in a network of the test's own, with a name
-# server on 127.0.0.53, and an /etc/resolv.conf and /etc/hosts that lead there. 77: no such network is to be had.
+# run.sh BIN CASE: routes with several servers, and with names of servers.
+# The test has a network namespace of its own, a name server at 127.0.0.53, and files of its own in place of /etc/resolv.conf and
+# /etc/hosts. Exit status 77: this machine allows no such namespace, or lacks something that the case needs.
 set -u
 BIN=$1
 CASE=$2
@@ -29,7 +30,7 @@ mount --bind "$DIR/resolv.conf" /etc/resolv.conf && mount --bind "$DIR/hosts" /e
 has() { grep -qs -e "$1" "$LOG"; }
 expect() { wait_for 20 has "$1" || fail "no line of the log matches: $1"; }
 
-# configure UPSTREAM: keys of it
+# configure UPSTREAM: writes $CONF with one route; UPSTREAM has more keys of its upstream side
 configure() {
     cat >"$CONF" <<END
 workers = 2;
@@ -56,7 +57,7 @@ stop() {
     has 'event=end code=0 heap_live=0' || fail "something is left"
 }
 
-# serve N: a server on 127.0.0.N, whose process is then in $server_N
+# serve N: starts a server on 127.0.0.N; sets $server_N to its process
 serve() {
     start "server$1" "$BIN/rpcrdma-perf" server --listen "iwarp:127.0.0.$1:20050"
     wait_for 20 grep -qs listening "$DIR/server$1" || fail "the server does not listen"
@@ -71,29 +72,30 @@ dns() {
     start dns python3 "$HERE/dns.py" 127.0.0.53 "$DIR/zone"
     wait_for 20 grep -qs serving "$DIR/dns" || fail "no name server"
 }
-# put in place whole: the name server may be reading it
+# zone TTL ADDRESS...: sets the answer about filer.example. The file is replaced at once, because the name server can be reading it.
 zone() { zone_lines "filer.example $*"; }
 zone_lines() { printf '%s\n' "$@" >"$DIR/zone.new" && mv "$DIR/zone.new" "$DIR/zone"; }
 asked() { grep -c "filer.example A\$" "$DIR/dns"; }
 
 perf() { timeout 40 "$BIN/rpcrdma-perf" client --connect "iwarp:$GW:20049" --version "${VERSION:-2}" --op null "$@" >"$DIR/client" 2>&1; }
-# shellcheck disable=SC2120 # its options come by way of others
+# shellcheck disable=SC2120 # grows() and connected() pass its options
 client() { perf --count 20 "$@" || fail "no service: $(cat "$DIR/client")"; }
 no_client() { ! perf --count 20 || fail "there should be no service"; }
-load() { # NAME OPTION...: in the background, in $pid; until it is ended, and not as fast as can be
+load() { # NAME OPTION...: starts a client in the background, with 500 calls a second until a signal ends it; sets $pid
     start "$1" "$BIN/rpcrdma-perf" client --connect "iwarp:$GW:20049" --version 2 --op echo --size 4k --time 900 --rate 500 "${@:2}"
 }
 
-# figures NAME: of each server, as rpcrdma-gwctl tells: a line each, "127.0.0.11 7"
+# figures NAME: prints the figure NAME of each server, from rpcrdma-gwctl; a line is "127.0.0.11 7"
 figures() {
     "$BIN/rpcrdma-gwctl" --socket "$CTL" routes --json >"$DIR/routes" || fail "no routes"
     jq -r ".route.servers[]? | (.address | rtrimstr(\":20050\")) + \" \" + (.$1 | tostring)" "$DIR/routes"
 }
-# figure N NAME: of 127.0.0.N
+# figure N NAME: prints the figure NAME of the server 127.0.0.N
 figure() { figures "$2" | sed -n "s/^127\\.0\\.0\\.$1 //p"; }
 is_figure() { [ "$(figure "$1" "$2")" = "$3" ]; }
 figure_is() { wait_for 20 is_figure "$@" || fail "127.0.0.$1: $2 is $(figure "$1" "$2"), not $3"; }
-# connected COMMAND...: those that were connected to meanwhile, in $connected; how often to each, in $times
+# connected COMMAND...: runs COMMAND. Sets $connected to the servers to which the gateway connected meanwhile, and $times to the
+# number of connections to each
 connected() {
     local before server count
     before=$(figures connects)
@@ -108,7 +110,7 @@ connected() {
         times+=${times:+ }$((count - ${was:-0}))
     done < <(figures connects)
 }
-# grows N COMMAND...: only that server is connected to
+# grows N COMMAND...: while COMMAND runs, the gateway connects to the server 127.0.0.N and to no other
 grows() {
     local n=$1
     shift
@@ -118,7 +120,7 @@ grows() {
 
 # --- the cases ---------------------------------------------------------------
 
-# The first that serves; the next while it is gone; the first again when it is back.
+# Clients get the first server of the list that serves. When an earlier server comes back, clients get that one again.
 case_order() {
     configure 'addresses = ["127.0.0.11", "127.0.0.12", "127.0.0.13"];'
     serve 12
@@ -130,7 +132,7 @@ case_order() {
     end_server 12
     grows 13 client --connections 4
     serve 11
-    sleep 1.5 # it was down for a second
+    sleep 1.5 # the gateway does not try a server again for a second after a failure
     grows 11 client
     expect 'event=upstream.up route=one server=127.0.0.11:20050'
     end_server 11
@@ -138,11 +140,11 @@ case_order() {
     no_client
     expect 'event=session.end .*cause=refused'
     serve 13
-    grows 13 client # all are down: each is tried
+    grows 13 client # if all servers count as down, the gateway tries each
     stop
 }
 
-# Each client its own, the same for all of its connections and in both workers, and again after a restart.
+# With balance = "client" all connections of a client get the same server, in both workers and after a restart.
 case_spread() {
     local n first
     configure 'addresses = ["127.0.0.11", "127.0.0.12", "127.0.0.13"]; balance = "client";'
@@ -163,7 +165,8 @@ case_spread() {
     [ "$(sort -u "$DIR/spread.1" | wc -l)" -eq 3 ] || fail "a server has no clients"
 }
 
-# If a server takes no more connections, its client goes elsewhere with all of its connections, though the existing ones work.
+# If a server refuses a new connection of a client, all connections of this client move to another server. Connections of other
+# clients stay.
 case_nconnect() {
     configure 'addresses = ["127.0.0.11", "127.0.0.12"];'
     serve 11
@@ -175,7 +178,7 @@ case_nconnect() {
     load other --from 127.0.1.9 --connections 2
     local other=$pid
     figure_is 11 sessions 8
-    # The host is there, its service takes nobody in.
+    # The server's existing connections work, and new ones are refused.
     iptables -A INPUT -p tcp -d 127.0.0.11 --dport 20050 --syn -j REJECT --reject-with tcp-reset 2>/dev/null ||
         nft -f - <<END || exit 77
 table inet t { chain c { type filter hook input priority 0; ip daddr 127.0.0.11 tcp dport 20050 tcp flags & (syn|ack) == syn reject with tcp reset; }; }
@@ -187,7 +190,7 @@ END
     figure_is 11 sessions 2
     kill -0 "$other" || fail "another client's ended as well"
     [ "$(grep -c event=session.moves "$LOG")" -eq 6 ] || fail "$(grep -c event=session.moves "$LOG") sessions moved, not 6"
-    # Nobody with nowhere to go is torn from where he is.
+    # If no other server can be reached, existing sessions stay where they are.
     end_server 12
     load nowhere --from 127.0.1.9 --connections 1 --count 1
     wait "$pid" && fail "the server takes nobody"
@@ -197,7 +200,8 @@ END
     stop
 }
 
-# A client stays where it is while other servers come back; the next client is with these.
+# While a client has sessions, its new connections get the same server, even if an earlier server of the list has come back. Other
+# clients get the earlier server.
 case_back() {
     configure 'addresses = ["127.0.0.11", "127.0.0.12"];'
     serve 12
@@ -207,7 +211,7 @@ case_back() {
     figure_is 12 sessions 2
     serve 11
     sleep 1.5
-    grows 12 client # of the same address
+    grows 12 client # the same client address as of the load
     grows 11 client --from 127.0.1.9
     kill -0 "$first" || fail "its sessions ended"
     kill "$first"
@@ -216,7 +220,7 @@ case_back() {
     stop
 }
 
-# A server that takes connections and hangs: only probes tell.
+# A server accepts connections and answers no call. Only probes notice this.
 case_hangs() {
     configure 'addresses = ["127.0.0.11", "127.0.0.12"]; version = "1"; probe_interval = 1;'
     start hangs python3 "$HERE/hangs.py" 127.0.0.11 20050
@@ -235,10 +239,10 @@ case_hangs() {
     expect 'event=upstream.up route=one server=127.0.0.11:20050'
     VERSION=1 grows 11 client
     end_server 11
-    figure_is 11 up 0 # and nobody came
+    figure_is 11 up 0 # although no client connected
     VERSION=1 grows 12 client
     [ "$(figure 11 failures)" -eq 0 ] || fail "a client had to find out"
-    # The metrics have it, and the log.
+    # The metrics, the log and rpcrdma-gwctl say which server is down.
     curl_metrics | grep -qx 'rpcrdma_gw_upstream_up{route="one",server="127.0.0.11:20050"} 0' || fail "no metric: $(curl_metrics | grep upstream)"
     curl_metrics | grep -qx 'rpcrdma_gw_upstream_servers_up{route="one"} 1' || fail "no metric"
     kill -USR1 "$PID"
@@ -267,7 +271,7 @@ curl_metrics() {
     python3 -c 'import sys, urllib.request as u; print(u.urlopen("http://%s:9749/metrics" % sys.argv[1]).read().decode())' "$GW"
 }
 
-# 64 source ports, and clients that come and go: no server is blamed for want of ports, and nobody's session ends for it.
+# The gateway has 64 source ports, and clients come and go. If no port is free, no server counts as down, and no session ends.
 case_ports() {
     local round other hog
     sysctl -qw net.ipv4.ip_local_port_range="40000 40063" net.ipv4.tcp_tw_reuse=0 || exit 77
@@ -278,13 +282,13 @@ case_ports() {
     load other --from 127.0.1.9 --connections 2
     other=$pid
     figure_is 11 sessions 2
-    for round in {1..20}; do # each from another address, for it has no more ports toward the gateway
+    for round in {1..20}; do # a client address per round, because one address has too few ports for all rounds
         perf --from "127.0.2.$round" --connections 10 --count 10 || fail "no service in round $round: $(cat "$DIR/client")"
     done
     [ "$(figure 11 connects)" -eq 202 ] || fail "$(figure 11 connects) sessions, not 202"
     blameless "$other"
     [ "$(ss -Hatn state time-wait dst 127.0.0.11 | wc -l)" -eq 0 ] || fail "ports wait: $(ss -Hatn dst 127.0.0.11)"
-    # All of them in use.
+    # All 64 ports are in use.
     load hog --from 127.0.3.1 --connections 62
     hog=$pid
     figure_is 11 sessions 64
@@ -299,13 +303,13 @@ case_ports() {
     kill "$other"
     stop
 }
-# A rule of this machine's own that forbids a connection (EACCES) is no verdict about the server.
+# If a rule of the gateway's own machine forbids a connection (EACCES), the server does not count as down.
 case_forbidden() {
     configure 'addresses = ["127.0.0.11", "127.0.0.12"]; probe_interval = 1;'
     serve 11
     serve 12
     gateway
-    # Before the table that has loopback's addresses.
+    # The rule must come before the lookup of local addresses.
     { ip rule add pref 10 lookup local && ip rule del pref 0 && ip rule add pref 5 to 127.0.0.11 prohibit; } || exit 77
     no_client
     expect 'event=upstream.short route=one server=127.0.0.11:20050 why="this machine.s security policy forbids it'
@@ -316,7 +320,7 @@ case_forbidden() {
     grows 11 client
     stop
 }
-blameless() { # PROCESS, whose sessions go on
+blameless() { # PROCESS: no server counts as down, and the sessions of the client PROCESS continue
     ! has 'event=upstream.down' || fail "a server is blamed"
     ! has 'event=session.moves' || fail "a client has to go"
     is_figure 11 up 1 || fail "a server is down"
@@ -325,7 +329,7 @@ blameless() { # PROCESS, whose sessions go on
     kill -0 "$1" || fail "another client's sessions ended"
 }
 
-# Looked up when a client comes, as long as the answer said; what nobody answers for holds on.
+# The gateway looks a name up when a client comes. The answer is valid for its TTL. A client with sessions keeps its server.
 case_names() {
     local before
     configure 'address = "filer.example";'
@@ -334,7 +338,7 @@ case_names() {
     dns
     zone 6 127.0.0.11 ::1
     gateway
-    grows 11 client # IPv6 is tried first, where nobody listens
+    grows 11 client # the gateway first tries ::1, where no server listens
     expect 'event=name.found name=filer.example addresses=2 ttl_s=6'
     [ "$(asked)" -eq 1 ] || fail "asked $(asked) times"
     client
@@ -346,7 +350,7 @@ case_names() {
     client
     client
     [ "$(asked)" -eq $((before + 2)) ] || fail "an answer without time was kept"
-    # A client that has a server stays with it, and no name server is asked.
+    # A new connection of a client that has sessions gets the same server, without a look-up.
     load first --connections 1
     local first=$pid
     figure_is 12 sessions 1
@@ -367,7 +371,7 @@ case_names() {
     stop
 }
 
-# The hosts file comes before the name server. When the file changes, the new content holds.
+# /etc/hosts comes before the name server. A change of the file takes effect.
 case_hosts() {
     configure 'address = "filer.example";'
     serve 11
@@ -384,17 +388,17 @@ case_hosts() {
     stop
 }
 
-# Clients that are served, or come to another route, do not wait for a name server.
+# While the name server is silent, clients of a name that was known and clients of another route do not wait.
 case_silent_dns() {
     configure 'address = "filer.example"; connect_timeout = 4;'
     sed -i 's/ connect_timeout = 2;//; s/^} );$/}, { name = "two"; listen = { address = "127.0.0.1"; port = 20051; }; upstream = { address = "127.0.0.11"; port = 20050; }; } );/' "$CONF"
     serve 11
-    gateway # without a name server at all
+    gateway # no name server runs
     no_client
     expect 'event=name.failed name=filer.example known=0 why="no name server answers"'
     dns
     zone 1 127.0.0.11
-    sleep 5.2 # such an answer holds for 5 s
+    sleep 5.2 # the gateway does not ask again for 5 s after a failure
     grows 11 client
     zone silence
     sleep 1.1
@@ -417,7 +421,7 @@ case_hostile_dns() {
     gateway
     for how in truncated loop forged garbage refused nowhere; do
         zone $how
-        sleep 5.2 # no answer holds for 5 s
+        sleep 5.2 # the gateway does not ask again for 5 s after a failure
         grows 12 client
     done
     [ "$(figure 99 connects)" = "" ] || fail "a forged answer was believed"
@@ -428,7 +432,7 @@ case_hostile_dns() {
     stop
 }
 
-# Other addresses, without a restart; clients with sessions stay.
+# A reload changes the servers of a route. Clients with sessions keep their server.
 case_reload() {
     configure 'address = "127.0.0.11";'
     serve 11
@@ -441,7 +445,7 @@ case_reload() {
     kill -HUP "$PID"
     expect 'event=reload routes=1 added=0 changed=1'
     expect 'event=listen route=one .*upstream=127.0.0.12:20050,127.0.0.11:20050'
-    grows 11 client # of the same address
+    grows 11 client # the same client address as of the load
     grows 12 client --from 127.0.1.9
     wait_for 20 eval '[ "$(figure 12 probes)" -gt 0 ]' || fail "no probes"
     configure 'addresses = ["filer.example"]; balance = "client";'
@@ -457,13 +461,13 @@ case_reload() {
     stop
 }
 
-# Nobody waits for a name that a route was to have which is no more, and in whose place another is by now.
+# A look-up for a route does not end before reloads have replaced the route twice. Clients of the new route do not wait for it.
 case_gone() {
     configure 'address = "filer.example";'
     zone_lines 'filer.example silence' 'other.example 100 127.0.0.11'
     dns
     serve 11
-    echo "nameserver 127.0.0.53" >"$DIR/resolv.conf" # which is asked for longer than the client waits
+    echo "nameserver 127.0.0.53" >"$DIR/resolv.conf" # default time-outs: longer than the client waits
     gateway
     timeout 1 "$BIN/rpcrdma-perf" client --connect "iwarp:$GW:20049" --version 2 --op null --count 1 >/dev/null 2>&1
     wait_for 20 grep -qs 'filer.example A$' "$DIR/dns" || fail "nobody asks"
@@ -479,8 +483,8 @@ case_gone() {
     stop
 }
 
-# A client waits for a name while the file is read anew, with another name: the client then waits for the new name. Sessions
-# that keep old slots of the route make no look-up count twice.
+# A client waits for a look-up while a reload changes the server's name. The client then waits for the new name. Sessions with
+# earlier settings of the route (old slots) do not make a look-up count twice.
 case_renamed() {
     local n
     echo "nameserver 127.0.0.53
@@ -491,7 +495,7 @@ options timeout:1 attempts:9" >"$DIR/resolv.conf"
     serve 11
     serve 12
     gateway
-    for n in 1 2 3; do # an old slot each
+    for n in 1 2 3; do # each session keeps an old slot
         load "old$n" --from "127.0.1.$n" --connections 1
         figure_is 11 sessions $n
         configure 'address = "127.0.0.11";'
@@ -513,7 +517,7 @@ options timeout:1 attempts:9" >"$DIR/resolv.conf"
     [ "$(lookups)" = 1 ] || fail "one look-up counts as $(lookups)"
     stop
 }
-# reload N: for the Nth time, with another time for connections, so that sessions keep an old slot
+# reload N: makes the Nth reload, with another connect_timeout, so that sessions keep an old slot
 reload() {
     sed -i "s/connect_timeout = 2;/connect_timeout = 1$1;/" "$CONF"
     kill -HUP "$PID"
@@ -521,7 +525,7 @@ reload() {
 }
 lookups() { curl_metrics | sed -n 's/^rpcrdma_gw_upstream_lookups_total{route="one"} //p'; }
 
-# An error in a file that is read anew is logged with its line, and changes nothing.
+# A reload of a file with an error logs the error with its line, and changes nothing.
 case_refused() {
     configure 'address = "127.0.0.11";'
     serve 11
@@ -535,7 +539,7 @@ case_refused() {
     stop
 }
 
-# All of it needs no more than the sandbox leaves; a file that another was put in place of is not read.
+# In the sandbox the gateway can look names up, and it reads /etc/resolv.conf again after a change of its content.
 case_sandbox() {
     configure 'address = "filer.example";'
     serve 11
