@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a case is, and the tables that the files cases_*.py fill."""
+"""The type of a case, and the tables of cases, which the files cases_*.py fill."""
 from collections import namedtuple
 
 Case = namedtuple('Case', 'name group section sent expect run on route slow')
@@ -16,7 +16,7 @@ def add(suite, group, name, section, sent, expect, run, on, route, slow=False):
 
 
 def table(suite, group, on, route):
-    """A decorator for what sends: @rule(name, section, what is sent, what must come)."""
+    """Return: a decorator @rule(name, section, what is sent, what must come). It makes a case of the function that sends."""
     def rule(name, section, sent, expect, on=on, route=route, slow=False):
         def wrap(run):
             add(suite, group, name, section, sent, expect, run, on, route, slow)
@@ -26,7 +26,7 @@ def table(suite, group, on, route):
 
 
 def sending(rule, send):
-    """A decorator like @rule: what the function of the case returns is sent, under an XID of its own."""
+    """Return: a decorator like @rule, for a function that returns what to send. Each case has a new XID."""
     def sends(name, section, sent, expect, **how):
         def wrap(make):
             @rule(name, section, sent, expect, **how)
@@ -38,10 +38,10 @@ def sending(rule, send):
 
 
 def messages(rule):
-    """... one message of the client's."""
+    """As sending(): the function returns one message of the client."""
     return sending(rule, lambda s, message: s.end.send(message))
 
 
 def segments(rule):
-    """... one DDP segment of the client's, framed."""
+    """As sending(): the function returns one DDP segment of the client, which is put into an FPDU."""
     return sending(rule, lambda s, segment: s.conn.ulpdu(segment))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients that damage DDP (RFC 5041): segments of messages that are well framed."""
+"""Clients that send invalid DDP segments (RFC 5041) in valid FPDUs."""
 import mpa
 import rdmap
 import rpc
@@ -52,7 +52,7 @@ for name, sent, offset in (('4', 'offset 4', 4), ('4096', 'the offset where its 
 
 
 def two_segments(name, section, sent, expect, first, second):
-    """A Send in two segments, each made by a function of the case and the call's octets."""
+    """A case with a Send in two segments. @first and @second make them from the stage and the octets of a call."""
     @segment(name, section, sent, expect)
     def _(s):
         call = null_call(s)

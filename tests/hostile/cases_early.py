@@ -16,7 +16,7 @@ SEG = Seg(0x77, 100, 0)
 
 
 def variants(section, expect, *rows, **how):
-    """Rows of name, what is sent, the function that makes it of an XID."""
+    """Makes a case of each row: name, what is sent, a function from an XID to the message."""
     for name, sent, make in rows:
         message('early-' + name, section, sent, expect, **how)(lambda s, f=make: f(s.xid))
 
@@ -26,7 +26,7 @@ def null(xid, reads=(), writes=(), reply=None, **fixed):
 
 
 def words(xid, *rest, proc=early.MSG):
-    """A header whose direction and lists are these words, and a call."""
+    """Return: a header whose direction and lists are @words, with a call after it."""
     return early.prefix(xid, proc) + u32(*rest) + rpc.call(xid)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients of the early draft of version 2 that are wrong about the course of things: which draft, credits, XIDs,
-directions, errors."""
+"""Clients of the early draft of version 2 that send valid messages at the wrong time: drafts, credits, XIDs, directions,
+errors."""
 import early
 import rpc
 import v1

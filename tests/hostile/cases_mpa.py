@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients that damage MPA: set-up frames and framing."""
+"""Clients that send invalid MPA set-up frames or invalid FPDUs."""
 import random
 import struct
 import time
@@ -141,7 +141,7 @@ cut('mpa-rst-after-request', 'a Request Frame and a reset', mpa.request(), 'rst'
 # --- odd, and accepted ---
 
 def accepted(name, section, sent, data, text, check, route='to-v1'):
-    """The Reply Frame must be what @check says; then a call is served."""
+    """A case whose Reply Frame must pass @check. Then a call must be served."""
     @setup(name, section, sent, Other('a Reply Frame %s; a call is served' % text), route=route)
     def _(s):
         s.sock.sendall(data)
@@ -228,8 +228,8 @@ def _(s):
 
 
 def unreadable(name, version, expect, route='to-v1'):
-    """Calls of a client that serves no Reads. Each is refused for itself: over another connection it would fare no
-    better."""
+    """Cases of a client that serves no RDMA Reads. The gateway refuses each call alone and keeps the connection, because the calls
+    could not succeed over another connection either."""
     @setup('mpa-depth-0-and-read-chunk' + name, 'RFC 6581', 'IRD 0, then a call with a Read chunk, which cannot be read',
            expect, on='nothing', route=route)
     def _(s):
@@ -262,7 +262,7 @@ def _(s):
 # --- FPDUs ---
 
 def framing(name, section, sent, expect, on='v1', route='to-v2'):
-    """What the function returns goes out as it is."""
+    """A case whose function returns octets. They are sent unchanged."""
     def wrap(make):
         @frames(name, section, sent, expect, on=on, route=route)
         def _(s):

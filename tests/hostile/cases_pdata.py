@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Private data of RFC 8797: what it says must hold, and what it does not say must not."""
+"""Private data of RFC 8797: the gateway must use valid values, and ignore invalid ones."""
 
 import peer
 import rpc
@@ -12,7 +12,7 @@ MAGIC = bytes.fromhex('f6ab0e18')
 
 
 def threshold(name, section, sent, pdata, inline):
-    """The gateway's largest message to a client with this private data."""
+    """A case with this private data. It checks the length of the gateway's largest message to the client."""
     @rule(name, section, sent, Inline(inline))
     def _(s):
         s.use(peer.open_client(s.route.address, 1, pdata=pdata))

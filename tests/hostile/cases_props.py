@@ -15,7 +15,7 @@ BAD_PROPVAL, BAD_XDR = V2Error(v2.ERR_BAD_PROPVAL), V2Error(v2.ERR_BAD_XDR)
 
 
 class Answered:
-    """The gateway's own properties come first, then what else must."""
+    """The gateway's properties come first, then @then."""
 
     def __init__(self, then):
         self.then = then
@@ -28,7 +28,7 @@ class Answered:
 
 
 def final(name, section, sent, props, then, **how):
-    """One CONNPROP_FINAL as the first message."""
+    """A case in which the client's first message is a CONNPROP_FINAL with @props."""
     @rule(name, section, sent, Answered(then), **how)
     def _(s):
         s.xid = s.end.new_xid()
@@ -88,7 +88,7 @@ final('props-auth-long', '5.2.6', 'a Host Authentication Message of 3000 octets'
 
 
 class Threshold:
-    """Replies up to @bytes_ come whole; the largest message seen is no longer."""
+    """The gateway divides a reply of 3000 octets into messages of at most @bytes_ octets."""
 
     def __init__(self, bytes_):
         self.bytes = bytes_
@@ -126,7 +126,7 @@ def _(s):
 
 
 def second(name, section, sent, expect, send):
-    """After a negotiation that went well."""
+    """A case that begins after a successful negotiation."""
     @rule(name, section, sent, expect, on='v2')
     def _(s):
         s.xid = s.end.new_xid()

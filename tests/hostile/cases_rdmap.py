@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients that damage RDMAP (RFC 5040), and those that leave at the wrong moment."""
+"""Clients that break RDMAP (RFC 5040), and clients that close the connection at the wrong moment."""
 import struct
 
 import mpa
@@ -101,7 +101,7 @@ def _(s):
 def _(s):
     s.end.do_null()
     s.conn.raw(b''.join(mpa.fpdu(read_segment(s, 0, msn=i + 1)) for i in range(60)))
-    s.conn.take_tagged = lambda ulpdu: None  # Read Responses that went out before
+    s.conn.take_tagged = lambda ulpdu: None  # ignores Read Responses that the gateway sent before the Terminate
 
 
 for name, stag, payload in (('unexpected', 0x4711, bytes(100)), ('unexpected-empty', 0, b'')):
@@ -111,7 +111,7 @@ for name, stag, payload in (('unexpected', 0x4711, bytes(100)), ('unexpected-emp
 
 
 def answer(name, sent, expect, make):
-    """A call with a Read chunk of 1000 octets; @make of the case, sink and octets answers the Read."""
+    """A case with a Read chunk of 1000 octets. @make returns the answer to the gateway's Read, from its sink and the octets."""
     @rule('rdmap-response-' + name, 'RFC 5040 5.2', "to the gateway's Read of 1000 octets: " + sent, expect)
     def _(s):
         s.xid = s.end.new_xid()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients whose transport headers are right, and whose RPC messages are not (RFC 5531)."""
+"""Clients that send valid transport headers with invalid RPC messages (RFC 5531)."""
 import rpc
 import v1
 import v2
@@ -10,13 +10,13 @@ from xdr import u32
 one = table('client', 'RPC', 'v1', 'to-v2')
 two = table('client', 'RPC', 'v2', 'to-v1')
 
-# What the server makes of a call is its own affair: the gateway passes on what it can read the
-# header of. The server of this suite answers every call.
+# The gateway passes a call whose RPC header it can read. The server decides about the rest. The server of this suite
+# answers every call.
 PASSED = Served()
 
 
 def both(name, section, sent, expect1, expect2, make):
-    """The same body of a call in either version."""
+    """Two cases with the same call: in version 1 and in version 2."""
     @one('rpc-v1-' + name, section, sent + ', version 1', expect1)
     def _(s):
         s.xid = s.end.new_xid()
@@ -55,7 +55,7 @@ both('trailing', 'RFC 5531 9', 'a call with 1000 octets behind its arguments', P
 
 
 def long(name, section, sent, expect1, expect2, make):
-    """The same in a body chunk."""
+    """As both(), with the call in a chunk."""
     @one('rpc-v1-long-' + name, section, sent + ', version 1', expect1)
     def _(s):
         s.xid = s.end.new_xid()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients that speak the round-trip extension wrong, field by field, over draft -07 and over the early draft. Sections are
-those of docs/rtrext-profile.md."""
+"""Clients that send invalid messages of the round-trip extension, field by field, over draft -07 and over the early draft.
+Sections are those of docs/rtrext-profile.md."""
 import time
 
 import early
@@ -22,13 +22,13 @@ RULES = {2: table('client', 'round-trip extension over draft -07', 'v2', 'rtr'),
 PREFIX = {2: 'rtr-', 'early': 'early-rtr-'}
 SEG = Seg(0x77, 100, 0)
 
-# What is malformed, and a type that is not spoken, in the words of each carrier.
+# The answers to a malformed message, and to an unknown type, over draft -07 and over the early draft.
 BAD = {2: V2Error(v2.ERR_BAD_XDR), 'early': EarlyError(early.ERR_BAD_HEADER)}
 UNKNOWN = {2: V2Error(v2.ERR_INVAL_HTYPE), 'early': EarlyError(early.ERR_INVAL_OPTION)}
 
 
 def case(name, section, sent, expect, only=(2, 'early'), **how):
-    """A row for each carrier; the function plays it, .xid is fresh."""
+    """Makes a case over draft -07, and one over the early draft, of a function that sends. .xid is a new XID."""
     def wrap(run):
         for version in only:
             one = expect[version] if isinstance(expect, dict) else expect
@@ -42,36 +42,36 @@ def case(name, section, sent, expect, only=(2, 'early'), **how):
 
 
 def body(s, n=8, proc=rpc.NULL):
-    """A call with one argument of @n octets, which are elsewhere."""
+    """Return: a call with one argument of @n octets, which are not in the payload stream."""
     return rpc.call(s.xid, proc, u32(n))
 
 
 def send(s, head, stream=None, data=b'', at=BOX, op=REQUEST, direction=rtr.CALL):
-    """@stream behind @head, then @data at octet @at of the transmission."""
+    """Sends a transmission: @head, then @stream, then @data at octet @at of the transmission."""
     stream = body(s) if stream is None else stream
     taken = rtr.FIXED[s.end.version] + len(head) + len(stream)
     s.end.rtr(op, head, rtr.pad_to(taken, stream, [(at, data)] if data else []), direction=direction)
 
 
 def whole(s, *items, sets=(), data=bytes(8), **how):
-    """A Transmit Request of these items, right but for them, with @data at the beginning of the targetable segment."""
+    """Sends a Transmit Request with @items, and @data at the beginning of the targetable segment. Everything else is valid."""
     send(s, request(len(body(s)), items, sets, **how), None, data)
 
 
 def variants(section, expect, *rows, **how):
-    """Rows of name, what is sent, the function that sends."""
+    """Makes cases of each row: name, what is sent, a function that sends."""
     for name, sent, play in rows:
         case(name, section, sent, expect, **how)(play)
 
 
 def items(section, expect, *rows, **how):
-    """Rows of name, what is sent, the items; 8 octets are in the segment."""
+    """Makes cases of each row: name, what is sent, the items of a request. 8 octets of data are in the segment."""
     for name, sent, *those in rows:
         case(name, section, sent, expect, **how)(lambda s, those=those: whole(s, *those))
 
 
 def unread(version):
-    """The data came with the call, so the client need not serve Reads."""
+    """A case of a client that serves no RDMA Reads. It is served, because its data are in the Send of the call."""
     @RULES[version](PREFIX[version] + 'right-depth-0', '5', 'a call whose 8 octets are in the targetable segment, from a client with IRD 0',
                     Served(), on='nothing')
     def _(s):
@@ -84,7 +84,7 @@ unread(2)
 unread('early')
 
 
-# --- right, so that the rest means something ---
+# --- valid messages, which show that the others fail only for their fault ---
 
 variants(
     '5', Served(),
@@ -328,26 +328,26 @@ for n in (0, 4, 8, 11):
 
 
 def first(s, count=2, data=bytes(8), numbers=(0,), length=8, **how):
-    """The first transmission of a group of @count."""
+    """Sends the first transmission of a group of @count."""
     whole(s, placed_item(FIRST, length, *numbers), data=data, count=count, **how)
 
 
 def more(s, number=1, stream=b'', data=b'', payload=None, kind=None, xid=None):
-    """One that continues it."""
+    """Sends a Transmit Continue."""
     head = rtr.cont(number, began(s) if kind is None else kind, len(stream) if payload is None else payload)
     taken = rtr.FIXED[s.end.version] + len(head) + len(stream)
     s.end.rtr(CONTINUE, head, rtr.pad_to(taken, stream, [(BOX, data)] if data else []), xid=xid)
 
 
 def spread(s, count, length):
-    """A group whose item of @length octets is in all of its @count transmissions."""
+    """Sends a group whose item of @length octets is divided among all @count transmissions."""
     first(s, count, bytes(ROOM), range(count), length)
     for i in range(1, count):
         more(s, i, data=bytes(min(ROOM, length - i * ROOM)))
 
 
 def told(s, xid, code, *words, number=0, lead=None):
-    """The next message is a Report Error about transmission @number of @xid."""
+    """Checks that the next message is a Report Error about transmission @number of @xid."""
     m = s.end.expect_msg(xid)
     assert m.rtr and m.rtr.op == REPORT, '%r instead of a Report Error' % m
     assert m.rtr.bad == (xid, rtr.CALL, number) and m.rtr.report == [code, *words], m.rtr
@@ -355,7 +355,7 @@ def told(s, xid, code, *words, number=0, lead=None):
 
 
 def in_group(s, htype, option=None):
-    """What a report says of a message that is no continue: code, what was expected, what came."""
+    """Return: the words of a report about a message that is no continue: code, expected type, type that came."""
     if s.end.version == 2:
         return BADHMT, rtr.HTYPES + CONTINUE, htype
     return (BADOMT, CONTINUE, option) if option is not None else (BADHMT, early.OPTIONAL, htype)
@@ -434,7 +434,7 @@ def _(s):
     first(s)
     more(s, xid=s.xid ^ 3)
     told(s, s.xid ^ 3, BADXID, s.xid, s.xid ^ 3, number=1, lead=s.xid)
-    more(s)     # what is left of the group
+    more(s)     # the rest of the group
     s.goes_on()
 
 
@@ -485,7 +485,7 @@ def _(s):
         first(s, MOST, bytes(ROOM), range(MOST), MOST * ROOM)
         if len(xids) > 1:
             told(s, s.xid, *in_group(s, rtr.HTYPES + REQUEST, REQUEST), lead=xids[-2])
-            xids.pop()      # that one was lost with it
+            xids.pop()      # the group before was lost, too
             s.xid = s.end.new_xid()
             xids[-1] = s.xid
             first(s, MOST, bytes(ROOM), range(MOST), MOST * ROOM)
@@ -584,7 +584,7 @@ case('version-1', 'cel-01 5.2', 'a Transmit Request of version 1', EarlyError(ea
 
 
 class Several:
-    """What each of several messages draws, whatever the order, by their XIDs."""
+    """The answers to several messages, in any order. Each is found by its XID."""
 
     def __init__(self, text):
         self.text = text
@@ -601,7 +601,7 @@ class Several:
 
 
 def several(name, sent, text, *plays, **how):
-    """Each of @plays sends with an XID of its own, and returns what it must draw; all leave together."""
+    """A case in which each of @plays sends a message with a new XID, and returns the expected answer. All messages leave at once."""
     def run(s):
         s.wanted = []
         with s.conn.together():
@@ -709,7 +709,7 @@ def _(s):
 
 
 def drain(s):
-    """Replies to those before it may come."""
+    """Lets the end skip replies to earlier requests, which may come before the connection ends."""
     import rdmap
     recv = s.end.recv
 

@@ -18,7 +18,7 @@ SHORT = {SUPPORT: 'support', STRUCTURE: 'structure', REQUEST_LIMIT: 'requests', 
 
 
 def final(name, section, sent, then, *props, **how):
-    """One CONNPROP_FINAL as the first message."""
+    """A case in which the client's first message is a CONNPROP_FINAL with @props."""
     @rule('rtr-prop-' + name, section, sent, Answered(then), **how)
     def _(s):
         s.xid = s.end.new_xid()
@@ -105,7 +105,7 @@ FAR = u32(-1, 2, 1, 0xffffffff - 1024, 1, 0, 1, 1024, 1, PLT)
 
 
 class Written:
-    """A Transmit Response whose item is where the direction offered memory."""
+    """A Transmit Response comes, whose item was written to the memory that the direction offered."""
     text = 'a Transmit Response, %d octets written by RDMA; the next call is answered' % SIZE
 
     def check(self, c):

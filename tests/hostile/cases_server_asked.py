@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Servers whose Transmit Responses are wrong, over draft -07 and over the early draft; the client, of version 1 or of that draft, offers a
-Write chunk, for which the gateway asks by directions. Sections are those of docs/rtrext-profile.md."""
+"""Servers that send invalid Transmit Responses, over draft -07 and over the early draft.
+
+The client speaks version 1 or the early draft, and offers a Write chunk. The gateway turns the Write chunk into directions.
+Sections are those of docs/rtrext-profile.md.
+"""
 import early
 import rpc
 import rtr
@@ -22,18 +25,18 @@ PREFIX = {2: 'server-asked-', 'early': 'server-early-asked-'}
 SIZE = 400
 MOST = 8                    # transmissions of a response that the gateway takes
 AT = rpc.REPLY_BYTES + 4    # Position of the result's octets
-FAILED = {2: V1Error(v1.ERR_CHUNK), 'early': EarlyError(early.ERR_BAD_HEADER)}   # all that the client's version can say
+FAILED = {2: V1Error(v1.ERR_CHUNK), 'early': EarlyError(early.ERR_BAD_HEADER)}   # the only error that the client's version has for this
 CUT = Closes('to the client: closed, no reply')
 
 
 def told(*words, **where):
-    """The server hears what is wrong, the client that its call failed."""
+    """The server gets a report of the error, and the client an error for its call."""
     return {version: Then(AtServer(Reported(*words, of=REPLY, goes_on=False, **where)), failed)
             for version, failed in FAILED.items()}
 
 
 def call(s):
-    """A call that offers a Write chunk of SIZE octets is at the server, as a Transmit Request with one direction."""
+    """Makes a call that offers a Write chunk of SIZE octets. It reaches the server as a Transmit Request with one direction."""
     s.xid = s.server_xid = s.end.new_xid()
     s.back = s.end.conn.sink(SIZE)
     s.end.call(rpc.echo_call(s.xid, bytes(SIZE)), (), [[s.back]])
@@ -56,7 +59,7 @@ def answer(s, *items, payload=None, body=None, data=rpc.fill(SIZE), count=1, at=
 
 
 def rule(name, section, sent, expect, only=(2, 'early')):
-    """A row for each carrier."""
+    """Makes a case over draft -07, and one over the early draft, of a function that sends."""
     def wrap(run):
         for version in only:
             one = expect[version] if isinstance(expect, dict) else expect
@@ -128,7 +131,7 @@ def more(s, number=1, data=b'', stream=b'', payload=None, kind=RESPONSE + rtr.HT
 
 
 def begin(s, count=2, number=1):
-    """A group whose item is in transmission @number."""
+    """Sends the first transmission of a group whose item is in transmission @number."""
     answer(s, placed_item(AT, SIZE, number), data=b'', count=count)
 
 
@@ -205,7 +208,7 @@ answers(
 
 
 class Inline:
-    """The reply as its server gave it: the octets are in it, the client's own Write chunk is not used."""
+    """The client gets the server's reply unchanged: the octets are in its payload stream, and the Write chunk is unused."""
     text = 'to the client: the RPC reply with the octets in it; the next call is answered'
 
     def check(self, c):
@@ -231,7 +234,7 @@ def read_args(s, n):
 
 
 def read(s, n):
-    """A READ of NFSv3, whose @n octets are asked for by Send alone, as the rest of its reply is short."""
+    """Makes a READ of NFSv3. The gateway asks for its @n octets only by Send, because the rest of the reply is short."""
     s.xid = s.server_xid = s.end.new_xid()
     s.back = s.end.conn.sink(n)
     s.end.call(read_args(s, n), (), [[s.back]])
@@ -245,7 +248,7 @@ def read_result(s, n):
 
 
 class ReadInline(Inline):
-    """The reply to a READ as its server gave it."""
+    """As Inline, for the reply to a READ."""
 
     def check(self, c):
         m = c.end.expect_msg(c.xid)
@@ -264,7 +267,7 @@ def _(s):
 # --- errors instead of a response ---
 
 class Once:
-    """The call again, and the one behind it, each with a Write chunk."""
+    """The gateway sends the call again with a Write chunk, and the next call with a Write chunk, too."""
     text = 'to the server: the call once more, with a Write chunk, and so the next one; to the client: their replies'
 
     def check(self, c):
@@ -296,7 +299,7 @@ answers('6', FAILED, ('write-resource', 'RDMA2_ERR_WRITE_RESOURCE: more than the
 
 
 class Anew:
-    """The session ends, and over the next one calls have a Write chunk, as this server takes no directions."""
+    """The session ends. In the next session calls have a Write chunk, because this server accepts no directions."""
     text = CUT.text + '; to the server: closed, and the call not once more; over a new connection calls have Write chunks'
 
     def check(self, c):
@@ -317,7 +320,7 @@ def _(s):
 
 
 class Unheeded(Anew):
-    """A client of version 1 cannot be given so much in a payload stream: to it the call was never answered."""
+    """The session ends, because so many octets fit into no payload stream to a version 1 client. The client gets no answer."""
 
     def base(self, c):
         n = 20000
@@ -364,7 +367,7 @@ def _(s):
 
 
 def proved_then(s, play):
-    """The server has answered a request rightly; @play answers the next one."""
+    """The server gives a valid answer to a request. Then @play answers the next request."""
     call(s)
     answer(s, placed_item(AT, SIZE, 0))
     s.end.expect_msg(s.xid)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Servers of the early draft of version 2 whose answers are wrong. The client speaks draft -07: what it is told is
-the translation of docs/errors.md."""
+"""Servers of the early draft of version 2 that send invalid answers. The client speaks draft -07, and gets the errors into which
+docs/errors.md translates those of the server."""
 import select
 
 import early
@@ -23,7 +23,7 @@ INVAL_AT_SERVER = AtServer(EarlyError(early.ERR_INVAL_OPTION, goes_on=False))
 
 
 def answer(name, section, sent, expect, begin=call, on='v2-early', before=None):
-    """What the function returns is the server's one answer."""
+    """A case whose function returns the server's only answer."""
     def wrap(make):
         @rule('server-early-' + name, section, sent, expect, on=on)
         def _(s):
@@ -136,7 +136,7 @@ for name, section, sent, make in (
 
 
 def then_reply(name, section, sent, expect, make):
-    """The server hears of its mistake, and then answers right."""
+    """The server gets a report of its error, and then sends a valid answer."""
     @rule('server-early-' + name, section, sent + ', then the right reply', Then(expect, Served()))
     def _(s):
         call(s)
@@ -160,7 +160,7 @@ for credit in (0, 0xffffffff):
 
 
 def nothing_comes(s, why):
-    """No message for the server, although another session was served meanwhile. RDMA's own affairs may go on."""
+    """Checks that the server gets no message while another session is served. RDMA Reads and Writes may come."""
     s.route.check_witness()
     while select.select([s.server.conn.sock], [], [], 0)[0]:
         event = s.server.conn.step()
@@ -264,7 +264,7 @@ for name, sent, n, make in (
 
 
 def long_reply(s, told, body=None, xid=None):
-    """Writes a reply into the Reply chunk and says it has @told octets."""
+    """Writes a reply into the Reply chunk, and returns the chunk with a length of @told octets."""
     xid = s.xid if xid is None else xid
     s.server.conn.write(s.large, rpc.reply(xid, rpc.fill(20000)) if body is None else body)
     return early.long_reply(s.xid, [s.large._replace(length=told)])

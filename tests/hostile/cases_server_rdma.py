@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Servers that reach for memory they were not given, or no longer have, and those that leave."""
+"""Servers that access memory which was not exposed to them, or no longer is, and servers that close the connection."""
 import mpa
 import rdmap
 import rpc
@@ -15,14 +15,14 @@ CUT = Closes('to the client: closed, no reply')
 
 
 def give(s):
-    """The client is read from: until then the server hears of no call."""
+    """Waits until the gateway reads from the client, and answers the Read. The gateway passes the call on only after that."""
     before = s.end.conn.reads_seen
     while s.end.conn.reads_seen == before:
         assert s.end.conn.step() is None
 
 
 def called(s):
-    """A call with a Read and a Write chunk of SIZE octets is with the server. Return: it as it came."""
+    """Makes a call with a Read chunk and a Write chunk of SIZE octets. Return: the message that the server got."""
     s.there, s.back = s.end.conn.expose(bytes(range(250)) * 4), s.end.conn.sink(SIZE)
     s.xid = s.end.new_xid()
     s.end.call(rpc.call(s.xid, rpc.ECHO, u32(SIZE)), [(44, s.there)], [[s.back]])
@@ -34,7 +34,7 @@ def called(s):
 
 
 def answered(s, **how):
-    """And answered as it should be."""
+    """As called(), and the server answers the call validly."""
     m = called(s)
     data = rpc.echo(s.server.conn.read(s.read))
     s.server.conn.write(s.write, data)
@@ -45,7 +45,7 @@ def answered(s, **how):
 
 
 def breach(name, section, sent, term, on='v1-v2', route='v2'):
-    """The function breaks in; the server is terminated, and the client's connection ends."""
+    """A case whose function accesses memory. The server gets a Terminate, and the client's connection ends."""
     expect = Then(AtServer(Terminates(*term)), CUT)
 
     def wrap(run):
@@ -108,7 +108,7 @@ def _(s):
 
 
 def other_session(name, sent, term, reach):
-    """The witness has a call with its server, with a Write chunk; @reach is for that."""
+    """A case in which the witness has a call with a Write chunk at its server. @reach accesses that chunk from another session."""
     @access('access-%s-of-another-session' % name, 'RFC 5042', sent + ' that another session was just given', Other(
         Then(AtServer(Terminates(*term)), CUT).text + '; the other session goes on'))
     def _(s):
@@ -179,7 +179,7 @@ def _(s):
 
 
 def invalidates(name, sent, make):
-    """What the function returns: the handle, and the message that invalidates it."""
+    """A case whose function returns a handle, and the message that invalidates it."""
     @access('access-invalidate-' + name, 'decision 70', sent, CUT)
     def _(s):
         handle, message = make(s, called(s))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Servers that speak the round-trip extension wrong: what they say of requests, of themselves, and unasked, over draft -07
-and over the early draft. The client is of version 1. Sections are those of docs/rtrext-profile.md."""
+"""Servers that send invalid messages of the round-trip extension: reports of requests, properties, and unexpected messages.
+
+The cases run over draft -07 and over the early draft. The client speaks version 1. Sections are those of docs/rtrext-profile.md.
+"""
 import random
 
 import early
@@ -19,7 +21,7 @@ PREFIX = {2: 'server-rtr-', 'early': 'server-early-rtr-'}
 FIRST = rpc.CALL_BYTES + 4
 SIZE = 3000
 
-FAILED = V1Error(v1.ERR_CHUNK)  # all that version 1 can say
+FAILED = V1Error(v1.ERR_CHUNK)  # the only error that version 1 has for this
 CUT = Closes('to the client: closed, no reply')
 UNKNOWN = {2: AtServer(V2Error(v2.ERR_INVAL_HTYPE, goes_on=False)),
            'early': AtServer(EarlyError(early.ERR_INVAL_OPTION, goes_on=False))}
@@ -35,7 +37,7 @@ def case(name, section, sent, expect, only=(2, 'early'), **how):
 
 
 def ask(s):
-    """A call with a Read chunk, which the gateway reads."""
+    """Makes a call with a Read chunk, and waits until the gateway has read it."""
     s.xid = s.server_xid = s.end.new_xid()
     s.data = random.randbytes(SIZE)
     before = s.end.conn.reads_seen
@@ -46,7 +48,7 @@ def ask(s):
 
 
 def call(s):
-    """A call whose data came with it is at the server."""
+    """Makes a call, which reaches the server with its data in the same Send. Return: the message that the server got."""
     ask(s)
     m = s.server.expect_msg(s.xid)
     assert m.rtr and m.rtr.op == REQUEST, '%r instead of a Transmit Request' % m
@@ -59,7 +61,7 @@ def right(s, xid=None):
 
 
 class Again:
-    """The call is formed as the base protocol has it, and those that follow are, too."""
+    """The gateway sends the call again in a form of the base protocol, and the calls after it, too."""
     text = 'to the server: the call once more, with a Read chunk, and so the next one; to the client: their replies'
 
     def check(self, c):
@@ -77,7 +79,7 @@ class Again:
 
 
 class Summed:
-    """The client has its reply."""
+    """The client gets its reply."""
     text = 'the RPC reply; the next call is answered'
 
     def check(self, c):
@@ -86,7 +88,7 @@ class Summed:
 
 
 def answers(section, expect, *rows, **how):
-    """Rows of name, what the server answers, the function that does."""
+    """Makes cases of each row: name, the server's answer, a function that sends it."""
     for name, sent, play in rows:
         def run(s, play=play):
             call(s)
@@ -102,7 +104,7 @@ def bad(s):
     return s.xid, rtr.CALL, 0
 
 
-# --- right, so that the rest means something ---
+# --- valid answers, which show that the others fail only for their fault ---
 
 answers('5', Summed(), ('right', 'the right reply', right))
 
@@ -172,7 +174,7 @@ answers('8', FAILED, ('system', 'RDMA2_ERR_SYSTEM', lambda s: s.server.error(v2.
 # --- about something else ---
 
 def plain(s):
-    """A call of the base protocol is at the server."""
+    """Makes a call in a form of the base protocol, which is then at the server."""
     s.xid = s.server_xid = s.end.new_xid()
     s.data = b''
     s.end.call(rpc.sum_call(s.xid, opaque(b'')))
@@ -232,7 +234,7 @@ def _(s):
 # --- unasked ---
 
 def unasked(name, section, sent, play, told=UNKNOWN, **how):
-    """The server hears of its mistake; the reply counts."""
+    """A case with an unexpected message: the server gets a report, and its reply is passed on."""
     def run(s):
         call(s)
         play(s)
@@ -298,7 +300,7 @@ def _(s):
 # --- what servers say of themselves ---
 
 def told(name, sent, expect, *props):
-    """A server whose properties are these, and a call with data."""
+    """A case with a server that has these properties, and a call with data."""
     @RULES[2]('server-rtr-prop-' + name, '7', sent, expect, on='nothing')
     def _(s):
         s.knock()
@@ -308,7 +310,7 @@ def told(name, sent, expect, *props):
 
 
 class Fetched:
-    """The call comes with a Read chunk."""
+    """The server gets the call with a Read chunk."""
 
     def __init__(self, error=None):
         self.error = error
@@ -327,7 +329,7 @@ class Fetched:
 
 
 class Sent:
-    """The call comes with its data."""
+    """The server gets the call with its data in the same Send."""
 
     def __init__(self, structure):
         self.structure = structure

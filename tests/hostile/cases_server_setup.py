@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Servers that fail the gateway while it connects to them: the client waiting before it is told."""
+"""Servers that fail while the gateway connects to them. The client waits meanwhile, and then gets a rejection."""
 
 import mpa
 import peer
@@ -16,7 +16,7 @@ negotiation = table('server', 'negotiation', 'nothing', 'v2')
 
 
 class Rejected:
-    """The client hears of it in MPA's words."""
+    """The client gets a Reply Frame that rejects it, and the gateway closes."""
     text = 'the client is rejected: a Reply Frame with R'
 
     def check(self, c):
@@ -30,7 +30,7 @@ REJECTED = Rejected()
 
 
 def tcp(s):
-    """The gateway's TCP connection, its Request Frame read."""
+    """Return: the socket of the gateway's TCP connection to the server, after its Request Frame."""
     s.knock()
     sock = s.route.accept()
     sock.settimeout(120)
@@ -40,7 +40,7 @@ def tcp(s):
 
 
 def closed(sock):
-    """The gateway is through with @sock."""
+    """Waits until the gateway closes @sock."""
     try:
         while sock.recv(4096):
             pass
@@ -50,7 +50,7 @@ def closed(sock):
 
 
 def answers(name, section, sent, data):
-    """The server's answer to the Request Frame is this."""
+    """A case in which the server answers the Request Frame with @data."""
     @setup(name, section, sent, REJECTED)
     def _(s):
         sock = tcp(s)
@@ -127,7 +127,7 @@ def _(s):
 
 
 def odd(name, section, sent, data, crc=True):
-    """Odd, and accepted: the client is served."""
+    """A case with an unusual answer that the gateway accepts: the client is served."""
     @setup(name, section, sent, Other('the client is accepted and served'))
     def _(s):
         sock = tcp(s)
@@ -161,14 +161,14 @@ def _(s):
 # --- negotiation of version 2 ---
 
 def asked(s, **frame):
-    """The gateway's CONNPROP_FINAL is here. Return: it."""
+    """Connects. Return: the gateway's CONNPROP_FINAL."""
     s.knock()
     s.server = peer.End(peer.accept_rdma(s.route.accept(), **frame), 2)
     return s.server.expect_msg()
 
 
 def until_end(s):
-    """What the gateway still says to this server is no matter."""
+    """Skips the gateway's messages to this server up to the end of the connection."""
     while True:
         event = s.server.conn.recv()
         if not isinstance(event, Sent):
@@ -177,7 +177,7 @@ def until_end(s):
 
 
 def refused(name, section, sent, make, expect=REJECTED, route='v2', **how):
-    """What the function of case and XID returns goes out; then the gateway is through with it."""
+    """A case in which the server sends what @make(stage, XID) returns. Then the gateway closes the connection to the server."""
     @negotiation(name, section, sent, expect, route=route, **how)
     def _(s):
         m = asked(s)
@@ -284,7 +284,7 @@ for name, sent, rest in (('cut', 'a CONNPROP_FINAL that ends after its prefix', 
 
 
 def expect_error(s, xid, *words):
-    """The gateway reports, and the session comes about."""
+    """Checks that the gateway sends an error report, and that the session works."""
     s.enter(1)
     report = s.server.expect_msg(xid)
     assert report.error == list(words), report

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Servers of version 1 whose answers are wrong. The client speaks version 2: what it is told is the
-translation of docs/errors.md."""
+"""Servers of version 1 that send invalid answers. The client speaks version 2, and gets the errors into which docs/errors.md
+translates those of the server."""
 import rpc
 import v1
 import v2
@@ -17,7 +17,7 @@ CUT = Closes('to the client: closed, no reply')
 
 
 def answer(name, section, sent, expect, begin=call, on='v2-v1', slow=False, route='v1'):
-    """What the function returns is the server's one answer."""
+    """A case whose function returns the server's only answer."""
     def wrap(make):
         @rule('server-v1-' + name, section, sent, expect, on=on, route=route, slow=slow)
         def _(s):
@@ -127,7 +127,7 @@ def _(s):
         s.end.call(rpc.call(xids[-1]))
     for xid in xids[:2]:
         s.server.expect_msg(xid)
-    s.route.check_witness()  # a third would have come by now
+    s.route.check_witness()  # a third one would have come before the witness was served
     s.server.conn.sock.setblocking(False)
     try:
         assert not s.server.conn.sock.recv(1), 'closed'
@@ -225,7 +225,7 @@ for name, sent, n, make in (
 
 
 def long_reply(s, told, body=None, xid=None):
-    """Writes a reply into the Reply chunk and says it has @told octets."""
+    """Writes a reply into the Reply chunk, and returns the chunk with a length of @told octets."""
     xid = s.xid if xid is None else xid
     s.server.conn.write(s.large, rpc.reply(xid, rpc.fill(20000)) if body is None else body)
     return v1.long_reply(s.xid, [s.large._replace(length=told)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Servers of version 2 whose answers are wrong. Sections are those of draft-07."""
+"""Servers of version 2 that send invalid answers. Sections are those of draft-07."""
 import rpc
 import v1
 import v2
@@ -10,12 +10,12 @@ from xdr import Seg, chunk, u32
 
 rule = table('server', 'answers of version 2', 'v1-v2', 'v2')
 
-FAILED = V1Error(v1.ERR_CHUNK)  # all that version 1 can say
+FAILED = V1Error(v1.ERR_CHUNK)  # the only error that version 1 has for this
 CUT = Closes('to the client: closed, no reply')
 
 
 def answer(name, section, sent, expect, begin=call):
-    """What the function returns is the type of the server's one answer, and what follows its prefix."""
+    """A case whose function returns the header type of the server's only answer, and the octets after its prefix."""
     def wrap(make):
         @rule('server-v2-' + name, section, sent, expect)
         def _(s):
@@ -213,7 +213,7 @@ def _(s):
 
 
 class BothAtServer:
-    """Two reports, about the intruder and about what it broke."""
+    """The server gets two reports: about the intruding message, and about the continued reply that it interrupted."""
     text = 'to the server: RDMA2_ERR_INVAL_CONT with each XID'
 
     def check(self, c):

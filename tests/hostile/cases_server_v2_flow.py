@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Servers of version 2: reports and what the client is told, credits, calls of their own. Sections are those
+"""Servers of version 2: error reports and the errors that clients get for them, credits, reverse calls. Sections are those
 of draft-07."""
 import mpa
 import rpc
@@ -17,7 +17,7 @@ reverse = table('server', 'reverse direction of version 2', 'v1-v2', 'v2')
 
 
 def report(name, section, sent, expect, words, on='v1-v2'):
-    """The server's one answer is an ERROR of these words."""
+    """A case in which the server's only answer is an ERROR of these words."""
     @errors('server-v2-' + name, section, sent, expect, on=on)
     def _(s):
         call(s)
@@ -151,7 +151,7 @@ def _(s):
 
 
 def reverse_call(name, section, sent, words, make, on='v1-v2'):
-    """The server's call comes back to it as a report; the session goes on."""
+    """A case in which the gateway answers a call of the server with an error report. The session goes on."""
     @reverse('server-v2-reverse-' + name, section, sent, Then(AtServer(V2Error(*words, goes_on=False)), Service()),
              on=on)
     def _(s):

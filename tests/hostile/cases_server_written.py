@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Servers whose words and Writes differ. A client gets what was written for it, whole, in whatever order,
-or no reply: never what another client's call left in the gateway's memory."""
+"""Servers that return other lengths than they have written.
+
+A client gets all octets that the server wrote for it, in any order, or no reply. It never gets octets that another client's call
+left in the gateway's memory.
+"""
 import random
 
 import mpa
@@ -50,7 +53,7 @@ def message(s, kind):
 
 
 class NothingOf(Closes):
-    """The end; and of the memory that the client offered not an octet has changed."""
+    """The connection ends, and no octet of the memory that the client offered has changed."""
 
     def check(self, c):
         super().check(c)

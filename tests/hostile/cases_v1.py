@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients of version 1 whose messages are malformed, or right in the wrong place."""
+"""Clients of version 1 that send malformed messages, or valid messages in the wrong place."""
 import rdmap
 import rpc
 import v1
@@ -15,7 +15,7 @@ SEG = Seg(0x77, 100, 0)
 
 
 def variants(section, expect, *rows, **how):
-    """Rows of name, what is sent, the function that makes it of an XID."""
+    """Makes a case of each row: name, what is sent, a function from an XID to the message."""
     for name, sent, make in rows:
         message(name, section, sent, expect, **how)(lambda s, f=make: f(s.xid))
 
@@ -25,7 +25,7 @@ def null(xid, reads=(), writes=(), reply=None, **fixed):
 
 
 def words(xid, *rest, proc=v1.MSG):
-    """A header whose lists are these words, and a call."""
+    """Return: a header whose lists are @words, with a call after it."""
     return v1.prefix(xid, proc) + u32(*rest) + rpc.call(xid)
 
 

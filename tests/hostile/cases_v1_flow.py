@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients of version 1 that are wrong about the course of things: credits, XIDs, directions."""
+"""Clients of version 1 that send valid messages at the wrong time: credits, XIDs, directions."""
 import rpc
 import v1
 from case import messages, table
@@ -69,7 +69,7 @@ def _(s):
 # --- what nobody asked for ---
 
 def with_server(s):
-    """Leaves a call with the server, which has granted more than that."""
+    """Makes a call that the server does not answer yet. The server has granted more than one."""
     s.end.do_null()
     s.xid = s.end.new_xid()
     s.end.call(rpc.call(s.xid, rpc.NEVER))

@@ -15,8 +15,8 @@ SEG = Seg(0x77, 100, 0)
 
 
 def message(name, section, sent, expect, **how):
-    """What the function of the case returns is one message, its type and what follows the prefix; or
-    nothing, when it sent all itself."""
+    """A case whose function returns one message: its type, and the octets after the prefix. A function that has sent everything
+    itself returns None."""
     def wrap(make):
         @rule(name, section, sent, expect, **how)
         def _(s):
@@ -28,7 +28,7 @@ def message(name, section, sent, expect, **how):
 
 
 def variants(htype, section, expect, *rows, **how):
-    """Rows of name, what is sent, the function that makes what follows the prefix of an XID."""
+    """Makes a case of each row: name, what is sent, a function from an XID to the octets after the prefix."""
     for name, sent, make in rows:
         message(name, section, sent, expect, **how)(lambda s, f=make: (htype, f(s.xid)))
 
@@ -172,7 +172,7 @@ variants(
 
 @message('v2-write-too-small', '7.3.4', 'a call with 1000 octets of result, a Write chunk of 100', SYSTEM)
 def _(s):
-    # The server speaks version 1 and says ERR_CHUNK, which does not tell what it disliked.
+    # The server speaks version 1 and answers ERR_CHUNK, which does not say which chunk is wrong.
     return v2.CALL_INLINE, v2.call_lists((), [[s.conn.sink(100)]]) + rpc.echo_call(s.xid, bytes(1000))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients of version 2 that are wrong about the course of things: continuation, credits, errors, directions.
+"""Clients of version 2 that send valid messages at the wrong time: continuation, credits, errors, directions.
 Sections are those of draft-07."""
 import mpa
 import rpc
@@ -17,7 +17,7 @@ BAD_XDR = V2Error(v2.ERR_BAD_XDR)
 
 
 def case(rule, name, section, sent, expect, **how):
-    """With a fresh XID in .xid."""
+    """As @rule. Each case has a new XID, in .xid."""
     def wrap(run):
         @rule(name, section, sent, expect, **how)
         def _(s):
@@ -32,7 +32,7 @@ SIZE = 2000  # of the stream that is cut
 
 
 def body(s, size=SIZE):
-    """A call that has to be @size octets long."""
+    """Return: a call of @size octets."""
     return rpc.call(s.xid, rpc.NULL, bytes(size - rpc.CALL_BYTES))
 
 
@@ -131,7 +131,7 @@ def _(s):
 
 
 def intrude(name, sent, expect, send):
-    """@send is what comes, with the XID in .xid, between the parts of the call .broken."""
+    """A case in which @send sends something, with the XID .xid, between the parts of the continued call .broken."""
     @cont('cont-intruder-' + name, '6.3.6', 'between two parts of a call: ' + sent, expect)
     def _(s):
         s.xid = s.broken = s.end.new_xid()
@@ -239,7 +239,7 @@ def fpdu(s, message):
 
 
 def skip_messages(s):
-    """What was said before the end is no matter here."""
+    """Skips messages up to the end of the connection. The case does not check them."""
     real = s.conn.recv
 
     def recv(timeout=60):

@@ -24,7 +24,7 @@ def message(xid, body, reads=(), writes=(), reply=None, direction=CALL, **fixed)
 
 
 def long_call(xid, segs, reads=(), writes=(), reply=None, direction=CALL, **fixed):
-    """The call is in the Position-Zero Read chunk of @segs."""
+    """Return: a header whose call is in a Position Zero Read chunk with the segments @segs."""
     zero = [(0, seg) for seg in segs]
     return prefix(xid, NOMSG, **fixed) + lists(direction, zero + list(reads), writes, reply)
 
@@ -73,7 +73,7 @@ def parse(data):
 
 
 def parse_option(r, m):
-    """Of the round-trip extension; no other is sent to anybody here."""
+    """Parses an option, which must be one of the round-trip extension: the gateway sends no other."""
     direction, opttype = r.word(), r.word()
     assert opttype in rtr.OPS, 'an option of type %d' % opttype
     rtr.take(m, opttype, r, r.data, Reader(r.opaque()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What must come: each expectation has its words for the table and the check that goes with them."""
+"""Expectations: what must come after a case has sent. Each has a text for the table, and the check of that text."""
 import early
 import rpc
 import rtr
@@ -13,7 +13,7 @@ def show(event):
 
 
 class Service:
-    """The connection goes on: an honest call is answered, and nothing was said before."""
+    """The connection goes on: the next message is the answer to a valid call."""
     text = 'nothing; the next call is answered'
 
     def check(self, c):
@@ -21,7 +21,7 @@ class Service:
 
 
 class Served:
-    """The very call is answered."""
+    """The call of the case is answered."""
 
     def __init__(self, results=b'', goes_on=True):
         self.results, self.goes_on = results, goes_on
@@ -137,7 +137,7 @@ class Terminates:
 
 
 class Closes:
-    """The end, without a word. @after: what may come before it."""
+    """The connection ends, and no message comes before the end."""
 
     def __init__(self, words='closed'):
         self.text = words
@@ -148,7 +148,7 @@ class Closes:
 
 
 class Drops:
-    """Before any set-up frame was answered: TCP ends, not an octet came."""
+    """The gateway closes TCP without having sent an octet, so without an answer to a set-up frame."""
     text = 'closed, not an octet sent'
 
     def check(self, c):
@@ -161,7 +161,7 @@ class Drops:
 
 
 class Other:
-    """Words for what a case checks itself."""
+    """A text for the table. The case checks it itself."""
 
     def __init__(self, text):
         self.text = text
@@ -171,7 +171,7 @@ class Other:
 
 
 class Then:
-    """Several in order."""
+    """Several expectations, in this order."""
 
     def __init__(self, *parts):
         self.parts = parts
@@ -205,7 +205,7 @@ class Mirror:
 
 
 class Inline:
-    """A reply of @fits octets in all comes inline, one of four more is refused."""
+    """A reply message of @threshold octets comes inline. One with four octets more is refused."""
 
     def __init__(self, threshold):
         self.threshold = threshold

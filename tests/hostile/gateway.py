@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program under test: its configuration, its process, its report, and the way to it."""
+"""The gateway under test: its configuration, its routes, its process, and its reports."""
 import ctypes
 import json
 import os
@@ -37,7 +37,7 @@ class Route:
         self.name, self.version, self.versions = name, version, list(versions)
         self.listen, self.upstream = listen, upstream
         self.server = None
-        self.leads_to = None    # another route that is its server
+        self.leads_to = None    # another route of the gateway, which is this route's server
         self.witness = None
         self.lock = threading.Lock()
 
@@ -49,7 +49,7 @@ class Route:
         return kept
 
     def accept(self, timeout=peer.TIMEOUT):
-        """The gateway's next connection to the server."""
+        """Return: the socket of the gateway's next connection to the server."""
         self.server.settimeout(timeout)
         return self.server.accept()[0]
 
@@ -59,11 +59,11 @@ class Route:
                             version=self.version, listen=self.listen, upstream=self.upstream)
 
     def speaks(self):
-        """What the server is asked in first."""
+        """Return: the version in which the gateway first speaks to the server."""
         return {'1': 1, '2-early': 'early'}.get(self.version, 2)
 
     def serve_honestly(self):
-        """From now on every client is served."""
+        """Starts an honest server for every further connection."""
         def run():
             while True:
                 try:
@@ -75,14 +75,14 @@ class Route:
         threading.Thread(target=run, daemon=True).start()
 
     def check_witness(self):
-        """The session that was there before."""
+        """Checks that the route's witness is served."""
         with self.lock:
             self.witness.do_null()
             self.witness.do_echo(5000)
 
 
 def die_with_us():
-    """In the child: however this process ends, no gateway is left over."""
+    """Runs in the child. The kernel kills the gateway when this process ends, for any reason."""
     pr_set_pdeathsig = 1
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
@@ -91,7 +91,7 @@ class Gateway:
     def __init__(self, program, routes, settings=CONFIG):
         self.routes = routes
         self.dir = tempfile.TemporaryDirectory(prefix='hostile-')
-        # An address of this run's own, so that runs do not meet.
+        # The address is random, so that runs at the same time do not use the same one.
         self.host = '127.%d.%d.%d' % (random.randrange(20, 250), random.randrange(1, 250),
                                       random.randrange(1, 250))
         for kept in [route.bind(self.host) for route in routes]:
@@ -123,7 +123,7 @@ class Gateway:
         return self.process.poll() is None
 
     def report(self):
-        """SIGUSR1. Return: figures of the process and of the worker."""
+        """Requests a report by SIGUSR1. Return: figures of the process and of the worker."""
         marks = self.log().count('event=worker.counters')
         self.process.send_signal(signal.SIGUSR1)
         self.wait_for(lambda: self.log().count('event=worker.counters') > marks and
@@ -143,7 +143,7 @@ class Gateway:
             time.sleep(0.1)
 
     def stop(self):
-        """SIGTERM. Return: the exit code."""
+        """Ends the gateway by SIGTERM. Return: the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(peer.TIMEOUT)
 

@@ -35,7 +35,7 @@ assert crc32c(b'123456789') == 0xe3069283
 
 
 def frame(key, flags, revision, body, length=None):
-    """A Request or Reply Frame; @length lies about the private data."""
+    """Return: a Request or Reply Frame. @length, if given, is a wrong length of the private data."""
     length = len(body) if length is None else length
     return key + struct.pack('>BBH', flags, revision, length) + body
 
@@ -64,7 +64,7 @@ class Frame:
 
 
 def fpdu(ulpdu, crc=True, length=None, pad=None, spoil=False):
-    """One FPDU; @length and @pad lie, @spoil makes the CRC wrong."""
+    """Return: one FPDU. @length and @pad, if given, replace the right length and pad. @spoil makes the CRC wrong."""
     head = struct.pack('>H', len(ulpdu) if length is None else length)
     fill = -(2 + len(ulpdu)) % 4
     covered = head + ulpdu + (bytes(fill) if pad is None else bytes([pad]) * fill)

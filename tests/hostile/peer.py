@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ends of RPC-over-RDMA connections that keep the rules: cases take one and break one thing with it."""
+"""Ends of RPC-over-RDMA connections that keep the rules. A case uses such an end and breaks one rule."""
 import itertools
 import queue
 import random
@@ -23,11 +23,11 @@ class End:
         self.conn, self.version = conn, version
         self.received = 0
         self.advertised = v2.ADVERTISED
-        self.limit = 1  # of version 2: what the gateway lets this end send
+        self.limit = 1  # version 2: number of messages that the gateway has permitted in all
         self.sent = 0
         self.xids = itertools.count(random.randrange(1, 1 << 31))
         self.xid = 0
-        self.inbox = []  # what came while this end waited for credit
+        self.inbox = []  # messages that arrived while this end waited for credit
 
     def new_xid(self):
         self.xid = next(self.xids) & 0xffffffff
@@ -39,8 +39,11 @@ class End:
         return self.received + self.advertised if self.version == 2 else v1.CREDIT
 
     def no_credit(self):
-        """A value that leaves nothing to send, not even a GRANT (4.2.1.1). A peer that overruns its credits sends this
-        value, because a gateway may process a batch in two turns, and would grant more between them."""
+        """Return: a credit value that permits the gateway no message, not even a GRANT (4.2.1.1).
+
+        A peer that overruns its credits sends this value. Otherwise the gateway could process half of the messages in one turn,
+        and grant more credits before the other half.
+        """
         return (self.received - 1) & 0xffffffff
 
     def send(self, message, **how):
@@ -48,7 +51,7 @@ class End:
         self.conn.send(message, **how)
 
     def send2(self, xid, htype, rest=b'', credit=None, vers=2):
-        """A message of version 2 with the credit value of the moment, when it may be sent."""
+        """Sends a message of version 2 with the present credit value. Waits first until the gateway's credits permit it."""
         while (self.limit - self.sent) & 0xffffffff >= 1 << 31 or self.limit == self.sent & 0xffffffff:
             self.inbox.append(self.take(grants=True))
             assert hasattr(self.inbox[-1], 'proc'), '%r instead of credit' % (self.inbox[-1],)
@@ -56,7 +59,7 @@ class End:
         self.send(v2.prefix(xid, htype, credit, vers) + rest)
 
     def call(self, body, reads=(), writes=(), reply=None, xid=None, inv=0):
-        """A call with its octets inline."""
+        """Sends a call inline."""
         xid = self.xid if xid is None else xid
         if self.version == 1:
             self.send(v1.message(xid, body, reads, writes, reply))
@@ -103,7 +106,7 @@ class End:
             self.send2(xid, v2.ERROR, u32(code, *words), vers=vers)
 
     def rtr(self, op, head, rest=b'', xid=None, direction=rtr.CALL):
-        """A message of the round-trip extension: its body, and what follows that."""
+        """Sends a message of the round-trip extension: its body @head, and the octets @rest after it."""
         xid = self.xid if xid is None else xid
         if self.version == 'early':
             self.send(early.option(xid, op, head, direction) + rest)
@@ -113,14 +116,14 @@ class End:
     # --- messages in ---
 
     def take(self, timeout=TIMEOUT, grants=False):
-        """The next event; a message comes parsed, with .invalidated and .octets."""
+        """Return: the next event. A message is parsed, and also has .invalidated and .octets."""
         while True:
             event = self.conn.recv(timeout)
             if not isinstance(event, Sent):
                 return event
             self.received += 1
             vers = Reader(event.data[4:]).word()
-            # A report echoes the version of what it answers, which may be any; its layout is one.
+            # An error report has the version of the message that it answers, which can be any number. Its layout does not differ.
             m = (v1 if self.version == 1 or vers != 2 else early if self.version == 'early' else v2).parse(event.data)
             m.invalidated, m.octets = event.invalidated, len(event.data)
             if self.version == 2:
@@ -129,7 +132,7 @@ class End:
                 return m
 
     def recv(self, timeout=TIMEOUT):
-        """The next event but for GRANTs, which are passed over."""
+        """Return: the next event that is no GRANT."""
         while self.inbox:
             m = self.inbox.pop(0)
             if m.proc != v2.GRANT:
@@ -144,7 +147,7 @@ class End:
         return event
 
     def expect_reply(self, xid=None):
-        """An RPC reply; assembles continued ones and what is in a Reply chunk into .body."""
+        """Return: the next message, which must be an RPC reply. Its .body is whole, also if it was continued or in a Reply chunk."""
         xid = self.xid if xid is None else xid
         m = self.expect_msg(xid)
         assert m.error is None, 'error %s instead of a reply' % (m.error,)
@@ -164,12 +167,12 @@ class End:
         return m
 
     def do_null(self):
-        """An honest NULL. With it everything the gateway had to say before is out."""
+        """Makes a valid NULL. Its reply must be the next message, so nothing else has come since the last one."""
         self.call(rpc.call(self.new_xid()))
         assert self.expect_reply().results == b''
 
     def do_echo(self, size):
-        """Data through a Read chunk there and a Write chunk back."""
+        """Makes a valid ECHO: the data go in a Read chunk and come back in a Write chunk."""
         data = random.randbytes(size)
         there, back = self.conn.expose(data), self.conn.sink(size)
         xid = self.new_xid()
@@ -186,14 +189,14 @@ class End:
     # --- negotiation ---
 
     def negotiate(self, props=v2.PROPS):
-        """An initiator's properties, then the gateway's."""
+        """Negotiates as the initiator: sends properties, and receives the gateway's."""
         self.send2(self.new_xid(), v2.PROP_FINAL, props)
         m = self.expect_msg()
         assert m.proc == v2.PROP_FINAL, '%r instead of CONNPROP_FINAL' % m
         return m
 
     def answer_negotiation(self, props=v2.PROPS):
-        """An acceptor's half."""
+        """Negotiates as the acceptor: receives the gateway's properties, and sends its own."""
         m = self.expect_msg()
         assert m.proc == v2.PROP_FINAL, '%r instead of CONNPROP_FINAL' % m
         self.send2(m.xid, v2.PROP_FINAL, props)
@@ -210,7 +213,7 @@ def dial(address, timeout=TIMEOUT):
 
 
 def open_rdma(address, **frame):
-    """TCP and MPA towards a listener. Return: Conn, the Reply Frame."""
+    """Connects to a listener with TCP and MPA. Return: Conn, the Reply Frame."""
     sock = dial(address)
     sock.sendall(mpa.request(**frame))
     answer = read_frame(sock)
@@ -220,19 +223,19 @@ def open_rdma(address, **frame):
 
 
 def open_client(address, version, **frame):
-    """A client ready for calls."""
+    """Connects, and negotiates if the version has it. Return: a client that can make calls."""
     conn, answer = open_rdma(address, **frame)
     end = End(conn, version)
     end.frame = answer
     if version == 2:
         end.negotiate()
     elif version == 'early':
-        end.do_null()  # the first message tells the drafts apart
+        end.do_null()  # by the first message the gateway tells draft -07 from the early draft
     return end
 
 
 def accept_rdma(sock, timeout=TIMEOUT, **frame):
-    """MPA of an accepted TCP connection."""
+    """Completes MPA set-up on an accepted TCP connection. Return: Conn."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.settimeout(timeout)
     asked = read_frame(sock)
@@ -289,7 +292,7 @@ class HonestServer:
             self.finish(m, b'')
 
     def items(self, m):
-        """The data items beside the payload stream: (Position, octets)."""
+        """Return: the data items of a call that are in Read chunks: (Position, octets)."""
         items = {}
         for position, seg in m.reads:
             items[position] = items.get(position, b'') + self.end.conn.read(seg)
@@ -312,7 +315,7 @@ class HonestServer:
         self.finish(m, u32(len(data)), [[seg._replace(length=len(data))]])
 
     def finish(self, m, results, writes=()):
-        """As short as it can be: inline, in the Reply chunk, continued."""
+        """Sends the reply in the first form that fits: inline, in the Reply chunk, continued. If none fits, sends an error."""
         body = rpc.reply(m.xid, results)
         if len(body) <= 3900:
             self.end.reply(body, writes, xid=m.xid)
@@ -330,7 +333,7 @@ class HonestServer:
 
 
 def serve(sock, version):
-    """A thread of its own for one honest connection; it ends with that."""
+    """Serves one connection honestly in a new thread, which ends with the connection."""
     return attend(HonestServer(sock, version))
 
 
@@ -339,12 +342,12 @@ def attend(server):
         try:
             server.run()
         except (EOFError, OSError):
-            pass  # the session ended; whose turn that was is the case's affair
+            pass  # the session ended, which is right or wrong depending on the case
         except AssertionError as why:
             if not getattr(serve, 'over', False):
                 serve.faults.append('honest server: %s' % (why,))
             if server.end:
-                server.end.close()  # nobody is to wait for it
+                server.end.close()  # otherwise the client would wait for an answer
     threading.Thread(target=run, daemon=True).start()
     return server
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""DDP and RDMAP (RFC 5041, RFC 5040) on one TCP connection: an end that can do everything right, and
-whose parts can be used to do it wrong. What the other end does is checked as it comes in."""
+"""DDP and RDMAP (RFC 5041, RFC 5040) on one TCP connection. An end keeps the rules by itself; cases use its parts to break them.
+It checks everything that it receives."""
 import contextlib
 import random
 import socket
@@ -12,7 +12,7 @@ from xdr import Seg
 
 WRITE, READ, RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, TERMINATE = range(8)
 TAGGED, LAST, DDP_VERSION, RDMAP_VERSION = 0x80, 0x40, 1, 0x40
-TIMEOUT = 120  # seconds; long, for a loaded machine: a case that passes does not wait
+TIMEOUT = 120  # seconds. Long, because the machine can be busy. Only a case that fails waits so long.
 MAX_PAYLOAD = 32768
 
 Sent = namedtuple('Sent', 'data invalidated')
@@ -43,7 +43,7 @@ def terminate(layer, etype, code):
 
 
 class Conn:
-    """One end of an iWARP connection, set-up done."""
+    """One end of an iWARP connection after set-up."""
 
     def __init__(self, sock, crc=True):
         self.sock, self.crc = sock, crc
@@ -51,16 +51,16 @@ class Conn:
         self.peer_send_msn = self.peer_read_msn = 1
         self.partial = b''
         self.regions = {}
-        self.pending = {}       # sink STag of a Read of ours -> octets so far
+        self.pending = {}       # {sink STag of a Read of this end: octets received so far}
         self.serves_reads = True
         self.reads_seen = 0
         self.wrote = 0          # octets of Writes received
-        self.kept = []          # Sends that came while something else was waited for
+        self.kept = []          # Sends that arrived while this end waited for a Read Response
 
     # --- sending ---
 
     def raw(self, data):
-        """Octets as they are. Only a later read shows that the peer has gone."""
+        """Sends octets unchanged. If the peer has closed, only a later read reports it."""
         try:
             self.sock.sendall(data)
         except (BrokenPipeError, ConnectionResetError):
@@ -68,7 +68,7 @@ class Conn:
 
     @contextlib.contextmanager
     def together(self):
-        """What is sent meanwhile leaves in one piece."""
+        """Everything that the block sends leaves at once, at its end."""
         parts = []
         self.raw = parts.append
         try:
@@ -91,14 +91,14 @@ class Conn:
         self.send_msn += 1
 
     def send_ulpdu(self, data, opcode=SEND, stag=0, msn=None):
-        """The next Send as one segment; advances the sequence number unless @msn is given."""
+        """Return: the next Send as one segment. Advances the sequence number, unless @msn is given."""
         if msn is None:
             msn = self.send_msn
             self.send_msn += 1
         return untagged(opcode, 0, msn, data, stag=stag)
 
     def write(self, seg, data, offset=0):
-        """RDMA Write of @data into @seg."""
+        """Writes @data into @seg by RDMA Write."""
         for at in range(0, len(data), MAX_PAYLOAD):
             part = data[at:at + MAX_PAYLOAD]
             last = at + len(part) == len(data)
@@ -115,7 +115,7 @@ class Conn:
         return sink
 
     def read(self, seg):
-        """RDMA Read of all of @seg; messages that arrive meanwhile are kept."""
+        """Reads all of @seg by RDMA Read. Keeps messages that arrive meanwhile. Return: the octets."""
         sink = self.post_read(seg)
         while sink in self.pending:
             event = self.step()
@@ -160,7 +160,7 @@ class Conn:
         return data
 
     def recv(self, timeout=TIMEOUT):
-        """The next Sent, Terminated or Ended; everything else is dealt with on the way."""
+        """Return: the next Sent, Terminated or Ended. Handles RDMA Reads, Read Responses and Writes that come before."""
         self.sock.settimeout(timeout)
         if self.kept:
             return self.kept.pop(0)
@@ -170,7 +170,7 @@ class Conn:
                 return event
 
     def step(self):
-        """One FPDU. Return: what of it is the user's, or None."""
+        """Receives one FPDU. Return: the event that it completes, or None."""
         try:
             head = self.octets(2)
             length = struct.unpack('>H', head)[0]
@@ -204,7 +204,7 @@ class Conn:
                 self.done = self.pending.pop(stag)
             return None
         assert opcode & 15 == WRITE, 'tagged opcode %d' % (opcode & 15)
-        if payload:  # without any it is a nudge
+        if payload:  # a Write without octets reaches no memory
             self.wrote += len(payload)
             region = self.regions.get(stag)
             assert region and region.writable, 'a Write to what is not exposed for it'
@@ -236,7 +236,7 @@ class Conn:
         return Sent(data, invalidated)
 
     def serve(self, sink, sink_offset, length, source, offset):
-        """Answers a Read Request, or, where it goes beyond what is exposed, terminates."""
+        """Answers a Read Request. Sends a Terminate if it goes beyond exposed memory."""
         self.reads_seen += 1
         region = self.regions.get(source)
         if not self.serves_reads:
@@ -255,7 +255,7 @@ class Conn:
 
 
 def read_frame(sock):
-    """A set-up frame of MPA. EOFError when the peer closes instead."""
+    """Return: a received set-up frame of MPA. Raises EOFError if the peer closes."""
     def octets(n):
         data = b''
         while len(data) < n:

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The routes of each suite's gateway, by kind. Kinds of SHARED have one route, an honest server behind
-it and any number of clients; of the others a case has a route, and plays its server, alone."""
+"""The routes of each suite's gateway, by kind.
+
+A kind in SHARED has one route with an honest server, and clients of many cases use it at the same time. A route of another kind is
+used by one case at a time, which also acts as its server.
+"""
 from gateway import Route
 
 IMPATIENT = 'setup_timeout = 2;'  # for clients that are slow on purpose
 GENERAL = 'reverse = "general";'  # for servers whose calls come in every form
-HURRIED = 'connect_timeout = 2;'  # likewise for servers
+HURRIED = 'connect_timeout = 2;'  # for servers that are slow on purpose
 
 SHARED = ('to-v1', 'to-v2', 'only-v1', 'only-v2', 'impatient', 'no-crc', 'early', 'to-early', 'only-early', 'v1-or-early',
           'rtr')
 ALL = (1, 2, '2-early')
-ROOM = 'receive_structure = "64K";'  # for data that come with their call
+ROOM = 'receive_structure = "64K";'  # for data that come in the Send of their call
 
 
 def of_suite(name):

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ONC RPC (RFC 5531), and the little program that the witnesses use."""
+"""ONC RPC (RFC 5531), and the RPC program that the suites use."""
 import zlib
 
 from xdr import Reader, opaque, u32
 
 PROGRAM, VERSION = 0x20049049, 1
 NULL, ECHO, FILL, NEVER, HOLD = range(5)
-SUM = 7     # has the numbers of NFS version 3's WRITE: everybody knows that its reply is short
-# What stands before the argument of a call with AUTH_NONE: the Position of its first data item
-# is that and its count.
+SUM = 7     # program, version and number are those of NFSv3's WRITE, so the gateway knows that its reply is short
+# Octets before the arguments of a call with AUTH_NONE. The Position of a data item that comes first is 4 more, for its count.
 CALL_BYTES = 40
 
 
@@ -17,7 +16,7 @@ def call(xid, proc=NULL, args=b'', prog=PROGRAM, vers=VERSION, rpcvers=2, mtype=
 
 
 def reply(xid, results=b'', mtype=1):
-    """Accepted, SUCCESS, no verifier."""
+    """Return: an accepted reply with SUCCESS and no verifier."""
     return u32(xid, mtype, 0, 0, 0, 0) + results
 
 
@@ -25,8 +24,7 @@ REPLY_BYTES = len(reply(0))
 
 
 def echo(data):
-    """What ECHO makes of its argument: each octet the other way round, so that no end can pass by
-    handing back what it got."""
+    """Return: the result of ECHO: its argument with all bits inverted. So a server that returned the argument itself would fail."""
     return bytes(octet ^ 0xff for octet in data)
 
 
@@ -35,7 +33,7 @@ def fill(n):
 
 
 def fill_call(xid, n):
-    """FILL returns @n octets."""
+    """Return: a call of FILL, which returns @n octets."""
     return call(xid, FILL, u32(n))
 
 
@@ -48,13 +46,13 @@ def sum_call(xid, args):
 
 
 def total(*items):
-    """Results of SUM, whose arguments these are."""
+    """Return: the results of SUM with these arguments."""
     data = b''.join(items)
     return u32(len(data), zlib.crc32(data))
 
 
 def unreduced(stream, items):
-    """@stream with the data items (Position, octets) that were taken out of it, and their pads."""
+    """Return: @stream with its data items (Position, octets) put back, with their pads."""
     out, at = b'', 0
     for position, data in sorted(items):
         here = at + position - len(out)
@@ -65,7 +63,7 @@ def unreduced(stream, items):
 
 
 def arguments(stream, items):
-    """All opaques that a call's arguments are."""
+    """Return: the arguments of a call, which must all be opaques."""
     r = Reader(unreduced(stream, items))
     r.take(CALL_BYTES)
     out = []

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The round-trip extension (draft-dnoveck-nfsv4-rpcrdma-rtrext-02 as docs/rtrext-profile.md reads it): its messages and
-properties, right and wrong, and what an end does with segments of Receives. Written from those two documents alone."""
+properties, valid and invalid, and the use of segments of Receives. Written only from those two documents."""
 from collections import namedtuple
 
 from xdr import Reader, opaque, u32
 
 REQUEST, RESPONSE, CONTINUE, REPORT = 5, 6, 7, 8
-HTYPES = 0x52540000     # over draft -07 these are header types, behind that
+HTYPES = 0x52540000     # over draft -07 a message's header type is its number plus this
 OPS = {REQUEST: 'Transmit Request', RESPONSE: 'Transmit Response', CONTINUE: 'Transmit Continue', REPORT: 'Report Error'}
 CALL, REPLY = 0, 1
 
@@ -22,24 +22,24 @@ Item = namedtuple('Item', 'position length type offset numbers segs')
 Wish = namedtuple('Wish', 'least type longest segs')
 
 
-# --- messages out: lists are of octets, so that each can be wrong ---
+# --- messages to send: elements of lists are octets, so that a case can make each of them invalid ---
 
 def segments(segs):
     return u32(len(segs)) + b''.join(seg.pack() for seg in segs)
 
 
 def placed_item(position, length, *numbers, offset=0):
-    """An item in segments of Receives."""
+    """Return: an item that travels by Send, into segments of a Receive."""
     return u32(position, length, TBSN, offset, len(numbers), *numbers)
 
 
 def exposed_item(position, length, segs):
-    """An item that is to be read, or was written."""
+    """Return: an item that the receiver has to read, or that the sender has written, by RDMA."""
     return u32(position, length, EXRW) + segments(segs)
 
 
 def bare(position, length, kind):
-    """An item whose type has nothing behind it."""
+    """Return: an item without the fields that follow its type."""
     return u32(position, length, kind)
 
 
@@ -48,7 +48,7 @@ def wish(least, kind, segs=None, longest=None):
 
 
 def wishes(begin, end, *those):
-    """A set: a range, and what is to become of the items that come of it."""
+    """Return: a set of directions: a range of lengths, and the directions for items of the reply."""
     return u32(begin, end, len(those)) + b''.join(those)
 
 
@@ -65,14 +65,14 @@ def cont(number, began, payload=0):
 
 
 def report(bad, code, *words, lead=None):
-    """@bad, @lead: XID, direction, number."""
+    """Return: the body of a Report Error. @bad, @lead: (XID, direction, number) of a transmission."""
     return u32(*bad) + (u32(0) if lead is None else u32(1, *lead)) + u32(code, *words)
 
 
 # --- messages in ---
 
 class Body:
-    """What one of the messages says."""
+    """The parsed body of a message of the extension."""
 
     def __init__(self, op):
         self.op = op
@@ -160,11 +160,11 @@ def take(m, op, r, data, info=None):
 # --- the structure of Receives ---
 
 class Structure:
-    """Segments of one Receive: groups of (count, length, alignment, flags)."""
+    """The segments of a Receive, in groups of (count, length, alignment, flags)."""
 
     def __init__(self, *groups):
         self.groups = groups
-        self.targets = []   # of those that are targetable: offset in the Receive, length
+        self.targets = []   # targetable segments: (offset in the Receive, length)
         self.size = 0
         for count, length, _, flags in groups:
             for _ in range(count):
@@ -187,13 +187,15 @@ class Structure:
         return s
 
     def free(self, taken):
-        """The first segment in which header and payload stream of @taken octets leave room."""
+        """Return: the first targetable segment that a header and payload stream of @taken octets do not reach."""
         return next((i for i, (at, _) in enumerate(self.targets) if at >= taken), len(self.targets))
 
     def lay_out(self, taken, items, later=None):
-        """@items, each its octets and an offset, into the first segments that are free. @taken: octets of header and
-        payload stream of the first transmission, @later of each other. Return: the numbers of each item; pieces of
-        each transmission, (offset, octets)."""
+        """Places @items, (octets, offset) each, in the first free segments.
+
+        @taken: octets of header and payload stream of the first transmission; @later: of each other transmission.
+        Return: the segment numbers of each item; the pieces of each transmission, (offset, octets).
+        """
         n, number = len(self.targets), 0
         numbers, sends = [], [[]]
         for data, offset in items:
@@ -220,7 +222,7 @@ class Structure:
         return number
 
     def collect(self, first, messages):
-        """The items that came by Send in @messages, whose first is @first: {Position: octets}. Section 5 is checked."""
+        """Return: the items that came by Send in the group @messages: {Position: octets}. Checks the rules of section 5."""
         n, used, out, last = len(self.targets), {}, {}, -1
         for item in first.rtr.items:
             if item.type != TBSN:
@@ -245,7 +247,7 @@ class Structure:
         return out
 
     def check_padding(self, b, pieces):
-        """What lies between is zero; nothing lies behind the last item."""
+        """Checks that octets between items are zero, and that no octets follow the last item."""
         assert len(b.raw) <= self.size, 'a transmission of %d octets into Receives of %d' % (len(b.raw), self.size)
         at = b.taken
         for begin, length in pieces:
@@ -254,7 +256,7 @@ class Structure:
         assert not any(b.raw[at:]), 'octets behind the last item'
 
 
-# Receives as the gateway has them here, and as the ends that take data have them.
+# The structure of Receives of the gateway in these suites, and of all ends here that take data.
 ROOMY = Structure((1, 4096, 1, 0), (1, 65536, 4096, PLT))
 
 
@@ -274,11 +276,14 @@ FIXED = {2: 16, 'early': 28}
 
 
 def transmit(version, structure, body, items, offsets=(), exposed=(), build=request, **how):
-    """A Transmit Request (@build: or Response), first of its group, with @items (Position, octets) placed by Send, from
-    @offsets on, and @exposed ones (Position, segments). Return: its body; what follows that, in each transmission."""
+    """Makes a Transmit Request (or what @build makes), the first message of a group.
+
+    It has @items (Position, octets), which travel by Send and begin at @offsets in their segments, and the exposed items
+    @exposed (Position, segments). Return: its body; for each transmission, the octets after the body.
+    """
     offsets = list(offsets) + [0] * (len(items) - len(offsets))
     numbers, found = None, [[0]] * len(items)
-    while found != numbers:     # the header grows with what is laid out, and moves it
+    while found != numbers:     # more segment numbers make the header longer, and that can change the numbers
         numbers = found
         entries = [(p, placed_item(p, len(d), *n, offset=o)) for (p, d), n, o in zip(items, numbers, offsets)]
         entries += [(p, exposed_item(p, sum(s.length for s in segs), segs)) for p, segs in exposed]
@@ -289,8 +294,8 @@ def transmit(version, structure, body, items, offsets=(), exposed=(), build=requ
 
 
 def group(version, structure, body, items, offsets=(), exposed=(), build=request, **how):
-    """All transmissions of one: (option, body, what follows that) each. A payload stream that does not fit before the
-    first targetable segment goes on in the continues."""
+    """Return: the transmissions of a group: (option, body, the octets after it) each. A payload stream that does not fit before
+    the first targetable segment goes on in the continues."""
     room = structure.targets[0][0] if structure.targets and structure.targets[0][0] else structure.size
     fixed = FIXED[version]
     least = build(len(body), [placed_item(p, len(d), 0) for p, d in items], **how)
@@ -304,13 +309,13 @@ def group(version, structure, body, items, offsets=(), exposed=(), build=request
 
 
 def long_group(version, structure, body, items, build, **how):
-    """@body in as many transmissions as it takes; then one item, if any, in those from the last of them on."""
+    """As group(), for a @body that takes several transmissions. Its only item begins in the last of these."""
     fixed, room = FIXED[version], structure.targets[0][0]
     (position, data), = items
     n, size = len(structure.targets), structure.targets[0][1]
     began = REQUEST + (HTYPES if version == 2 else 0)
     count, numbers = 1, []
-    while True:     # the header grows with the numbers
+    while True:     # more segment numbers make the header longer, and that can change the numbers
         head = build(0, [placed_item(position, len(data), *numbers)], count=count, **how)
         first = room - fixed - len(head)
         parts = [body[:first]] + [body[at:at + room - fixed - 12] for at in range(first, len(body), room - fixed - 12)]
@@ -331,7 +336,7 @@ def long_group(version, structure, body, items, build, **how):
 
 
 def pad_to(taken, body, pieces):
-    """What follows a header that ends, with @body, at @taken: @body, then @pieces in zeros."""
+    """Return: @body, then zeros with @pieces at their offsets. @taken is the offset at which @body ends in the transmission."""
     out = bytearray(body)
     for at, part in pieces:
         out += bytes(at - (taken - len(body)) - len(out)) + part

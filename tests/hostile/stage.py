@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sets up what a case plays on."""
+"""Sets up the ends that exist when a case begins."""
 import mpa
 import peer
 import rpc
@@ -10,9 +10,8 @@ from routes import SHARED
 
 
 class Stage:
-    """What a case plays on. The ends that exist depend on its .on: .sock (TCP alone), .conn (RDMA), .end (a
-    client that speaks a version), .server (the server behind the gateway, ours to play). The XID
-    the answer must name is .xid."""
+    """The ends that a case uses. The case's .on says which of them exist: .sock (only TCP), .conn (RDMA), .end (a client that
+    speaks a version), .server (the server behind the gateway, which the case controls). The answer must have the XID .xid."""
 
     def __init__(self, gateway, route):
         self.gateway, self.route = gateway, route
@@ -25,18 +24,18 @@ class Stage:
     # --- for servers ---
 
     def knock(self, **frame):
-        """A client asks for a connection; the gateway will ask the server for one."""
+        """A client requests a connection. The gateway will then request one from the server."""
         self.sock = peer.dial(self.route.address)
         self.sock.sendall(mpa.request(**frame))
 
     def come(self, version, props=v2.PROPS, **frame):
-        """The server accepts it, all of it."""
+        """The server accepts the gateway's connection, and completes the set-up."""
         self.server = peer.End(peer.accept_rdma(self.route.accept(), **frame), version)
         if version == 2:
             self.server.answer_negotiation(props)
 
     def enter(self, version):
-        """The client hears that it is accepted."""
+        """The client receives the gateway's acceptance, and completes the set-up."""
         answer = read_frame(self.sock)
         assert not answer.flags & mpa.REJECT, 'rejected'
         self.use(peer.End(Conn(self.sock), version))
@@ -47,7 +46,7 @@ class Stage:
     # --- for both ---
 
     def goes_on(self):
-        """The session works."""
+        """Checks that the session works."""
         if not self.server:
             self.end.do_null()
             return
@@ -86,7 +85,7 @@ def open_version(version):
 
 
 def open_pair(client, server, **how):
-    """A whole session, both ends ours."""
+    """A session of which the case controls both ends."""
     def opener(s):
         s.knock()
         s.come(server, **how)
@@ -95,7 +94,7 @@ def open_pair(client, server, **how):
 
 
 def open_placed(client, server, support=rtr.TAKES_REQUEST):
-    """... with a server that takes data with their calls."""
+    """As open_pair(), with a server that takes data in the Sends of their calls."""
     pair = open_pair(client, server, props=v2.properties(*v2.BASE, *rtr.properties(v2.prop, rtr.ROOMY, support)))
 
     def opener(s):
@@ -133,8 +132,8 @@ def open_stage(s, one):
 
 
 def open_witness(route):
-    """The session that every case must leave unharmed."""
-    # Of the other version than its server where that may be: both are in use while cases go on.
+    """Opens the route's witness: a session that no case may harm."""
+    # The witness speaks another version than its server if the route allows it, so that both versions are in use.
     version = 2 if route.versions == [2] or (2 in route.versions and route.version == '1') else 1
     if route.versions == ['2-early']:
         version = 'early'
