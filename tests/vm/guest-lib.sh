@@ -1,22 +1,22 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What the host may ask of a guest by name; sourced by guest-init and guest-agent.
+# guest-lib.sh: functions that the host calls in guests. guest-init and guest-agent source this file.
 
 filer_address=10.77.0.2
 gateway_address=10.77.0.1
 
 # shellcheck source=tests/vm/waits.sh
 . "${BASH_SOURCE[0]%/*}/waits.sh"
-# A process costs 10 to 30 ms of processor time here, so none is made to wait: nobody writes to that pipe.
+# pause SECONDS: waits by a read from a pipe to which no process writes. A `sleep` would be a process, which costs 10 to 30 ms of
+# processor time in a guest.
 pause() { read -r -t "$1" <>/run/never || :; }
-# A user-mode kernel has no modules: all is built in.
+# In user-mode Linux everything is built in, and there are no modules.
 [ -e /proc/modules ] || modprobe() { :; }
 
 # --- the filer ---------------------------------------------------------------
 
-# The export and the NFS server's own state live on the virtual disk, so that both
-# survive when the guest is killed: a filer that forgets its clients could not show
-# that a mount goes on.
+# The export and the NFS server's state are on the virtual disk, so both survive when the guest is killed. Without its state the filer
+# would not know its clients, and their mounts would not go on.
 filer_up() {
     local disk=/dev/vda b=/bin/busybox fresh=''
     modprobe -a virtio_blk ext4 nfsd
@@ -33,14 +33,13 @@ filer_up() {
     exportfs -ra
     rpc.mountd -p 20048
     nfsd_up
-    [ -z "$fresh" ] || echo Y >$end_of_grace # nobody was there before
+    [ -z "$fresh" ] || echo Y >$end_of_grace # no client can reclaim anything from a new filer
 }
 end_of_grace=/proc/fs/nfsd/v4_end_grace
 grace_is_over() { [ "$(cat $end_of_grace)" = Y ]; }
 
-# Short grace and lease: a restart must not cost the tests 90 s. (That of lockd, 50 s by default, keeps
-# delegations back as well; nobody here has locks of it.) -N 2 would fail
-# and leave no threads at all: version 2 is gone.
+# nfsd_up: starts nfsd. Grace and lease are 10 s, so that a restart does not take 90 s. lockd's grace, 50 s by default, is 1 s, because
+# nfsd gives no delegations during it. The option -N 2 would make rpc.nfsd fail, because the kernel has no NFS version 2.
 nfsd_up() {
     echo "${NLM_GRACE:-1}" >/proc/sys/fs/nfs/nlm_grace_period
     echo 4045 >/proc/sys/fs/nfs/nlm_tcpport
@@ -52,23 +51,23 @@ nfsd_down() { rpc.nfsd 0; }
 
 # --- version 3's locks ---------------------------------------------------------
 
-# statd_up: NSM, without which lockd gives no locks; what it has to remember is in /var/lib/nfs.
+# statd_up: starts NSM, which lockd needs to give locks. Its state is in /var/lib/nfs.
 statd_up() {
     mkdir -p /var/lib/nfs/sm /var/lib/nfs/sm.bak
     pgrep -x rpcbind >/dev/null || rpcbind -w
     pgrep -x rpc.statd >/dev/null || rpc.statd --no-notify -p 4046
 }
-# monitored: those that are to be told when this host comes back; a copy on standard output, and from it.
+# The hosts that NSM has to notify after a restart of this guest. keep_monitored prints them. restore_monitored TEXT puts them back.
 keep_monitored() { tar -C /var/lib/nfs -c sm state | base64 -w 0; }
 restore_monitored() { mkdir -p /var/lib/nfs && echo "$1" | base64 -d | tar -C /var/lib/nfs -x; }
-# mount_nfs3 GATEWAY [OPTIONS]: as a user would who knows of no gateway.
+# mount_nfs3 GATEWAY [OPTIONS]: mounts with the options that a user would give for the filer itself.
 mount_nfs3() {
     local proto=rdma
     [ "$1" = "${1#*:}" ] || proto=rdma6
     statd_up
     timeout 90 mount -t nfs -o "vers=3,proto=$proto${2:-}" "$(in_brackets "$1"):/srv/export" /mnt
 }
-# side_answers NETID HOST: what is beside NFS there does.
+# side_answers NETID HOST: whether MOUNT, NLM and NSM of HOST answer.
 side_answers() {
     local program
     for program in '100005 3' '100021 4' '100024 1'; do
@@ -83,7 +82,7 @@ in_brackets() { case $1 in *:*) echo "[$1]" ;; *) echo "$1" ;; esac; } # IPv6 ad
 krb5_realm=LAB.EXAMPLE krb5_gateway=gateway.lab.example krb5_client=client.lab.example
 krb5_flavors=krb5:krb5i:krb5p
 
-# krb5_known: what every host of a realm has. The filer is known by the gateway's name, which clients mount.
+# krb5_known: writes the Kerberos configuration that all hosts have. The filer's name is the gateway's, which clients mount.
 krb5_known() {
     printf '%s\n' "$gateway_address $krb5_gateway" "10.77.0.3 $krb5_client" >>/etc/hosts
     cat >/etc/krb5.conf <<EOF
@@ -99,7 +98,7 @@ krb5_known() {
 [domain_realm]
   .lab.example = $krb5_realm
 EOF
-    # The filer maps Kerberos names to users: the client's root has the name of its machine.
+    # The filer maps Kerberos names to users. root of the client has the name of the client's machine.
     cat >/etc/idmapd.conf <<EOF
 [General]
 Domain = lab.example
@@ -111,12 +110,13 @@ nfs/$krb5_client@$krb5_realm = root
 EOF
 }
 
-# kdc_up: the realm, in the filer's guest, and the filer in it; keys of the client and of its user in /run/client.keytab.
+# kdc_up: starts the KDC in the filer's guest, with keys of the filer, the client and the client's user. Those of the client and its
+# user are in /run/client.keytab.
 kdc_up() {
     krb5_known
     mkdir -p /etc/krb5kdc /var/lib/krb5kdc
     kdb5_util create -s -r $krb5_realm -P of-the-lab >/dev/null || return
-    krb5kdc >/dev/null 2>&1 || return # its like, and those below, keep what they are given open
+    krb5kdc >/dev/null 2>&1 || return # these daemons keep their output open, and the guest's connection would then not end
     kadmin.local addprinc -randkey nfs/$krb5_gateway &&
         kadmin.local addprinc -randkey nfs/$krb5_client && kadmin.local addprinc -randkey games &&
         kadmin.local ktadd -k /etc/krb5.keytab nfs/$krb5_gateway &&
@@ -135,25 +135,25 @@ gssd_up() {
     krb5_known
     mkdir -p /run/rpc_pipefs
     mount -t rpc_pipefs rpc_pipefs /run/rpc_pipefs
-    mkdir -m 1777 /run/tickets # not in /tmp, where a guest sees what users of this machine have left
+    mkdir -m 1777 /run/tickets # not in /tmp, where files of this machine's users are visible in a guest
     rpc.gssd -d /run/tickets >/dev/null 2>&1
 }
 gssd_down() { pkill -x rpc.gssd; }
 
-# mount_krb5 VERSION FLAVOR: by the gateway's name.
+# mount_krb5 VERSION FLAVOR: mounts by the gateway's name.
 mount_krb5() {
     case $1 in
     3) mount_nfs3 $krb5_gateway ",sec=$2,retry=0" ;;
     *) mount_nfs "$1,sec=$2,retry=0" 20049 $krb5_gateway ;;
     esac
 }
-# as_games COMMAND...: a user whose ticket is where rpc.gssd looks for it.
+# as_games COMMAND...: runs COMMAND as the user games, with the ticket file in which rpc.gssd looks.
 as_games() { KRB5CCNAME=FILE:/run/tickets/krb5cc_5 setpriv --reuid games --regid games --clear-groups "$@"; }
 
 # --- RDMA devices ------------------------------------------------------------
 
-# rdma_device siw|rxe: eth0 as an iWARP or a RoCE device, in the other's place. What listens on
-# all addresses, as nfsd does, goes on with the new one.
+# rdma_device siw|rxe: makes eth0 an iWARP or a RoCE device, and removes the other device. A server that listens on all addresses, such
+# as nfsd, then uses the new device.
 rdma_device() {
     ! rdma link | grep -q "${1}0/" || return 0
     rdma link | sed -n 's/^link \(...0\)\/.*/\1/p' | xargs -r -n 1 rdma link delete
@@ -161,11 +161,11 @@ rdma_device() {
 }
 rdma_counter() { cat "/sys/class/infiniband/rxe0/ports/1/hw_counters/$1"; }
 
-# The kernel's list of a device's queue pairs, regions and the like.
+# rdma_resources: prints the kernel's list of queue pairs, memory regions and other resources of a device.
 rdma_resources() { rdma resource show | sed 's/^[0-9]*: //'; }
 regions() { rdma_resources | sed -n 's/.* mr \([0-9]*\).*/\1/p'; }
 
-# rdma_held NAME: what the threads of that program hold of them.
+# rdma_held NAME: prints how many of each kind the threads of the program NAME hold.
 rdma_held() {
     local threads kind
     threads=$(find "/proc/$(cat "/run/$1.pid")/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | paste -sd'|')
@@ -174,8 +174,8 @@ rdma_held() {
     done
 }
 
-# sample_regions: notes their number every now and then, in the background, until
-# sampled_regions prints the least and the most there were.
+# sample_regions: records the number of memory regions every 20 ms, in the background. sampled_regions ends that, and prints the least
+# and the largest number.
 sample_regions() {
     rm -f /run/regions-*
     (until [ -e /run/regions-stop ]; do regions >>/run/regions-seen; pause 0.02; done) >/dev/null 2>&1 &
@@ -185,9 +185,8 @@ sampled_regions() {
     sort -n /run/regions-seen | sed -n '1p;$p' | xargs
 }
 
-# windows_traced: from now on rxe's driver counts what it does with Memory Windows, by itself where
-# it has our patch (rxe-mw-counters), else by kprobes;
-# window_count alloc|dealloc|bind|invalidate: how often.
+# windows_traced: lets the kernel count operations on Memory Windows of rxe: by the patch rxe-mw-counters if the kernel has it, else by
+# kprobes. window_count alloc|dealloc|bind|invalidate: prints a count.
 mw_counters=/sys/module/rdma_rxe/parameters/mw
 windows_traced() {
     local what events=/sys/kernel/tracing/events/kprobes
@@ -205,7 +204,7 @@ window_count() {
 # --- the client --------------------------------------------------------------
 
 # mount_nfs VERSION[,OPTION...] PORT [GATEWAY]: mounts the filer on /mnt through the gateway at PORT.
-# NFSv3's MOUNT protocol knows no RDMA; it goes to the filer itself, over TCP.
+# NFSv3's MOUNT protocol does not use RDMA. Its calls go directly to the filer, over TCP.
 mount_nfs() {
     local options="vers=$1,proto=rdma,port=$2"
     local path=/
@@ -215,7 +214,7 @@ mount_nfs() {
     fi
     timeout 60 mount -t nfs -o "$options" "${3:-$gateway_address}:$path" /mnt
 }
-# refused_nfs PORT GATEWAY: an NFSv3 mount through that gateway fails, and soon.
+# refused_nfs PORT GATEWAY: whether an NFSv3 mount through the gateway fails. A mount that hangs is ended after 40 s.
 refused_nfs() {
     local options="vers=3,proto=rdma,port=$1,nolock,soft,retry=0"
     options+=",mountproto=tcp,mountport=20048,mountaddr=$filer_address"
@@ -223,10 +222,10 @@ refused_nfs() {
     ! timeout 40 mount -t nfs -o "$options" "$2:/srv/export" /run/elsewhere
 }
 mounted() { grep -q ' /mnt nfs' /proc/mounts; }
-# The client may still be closing the last file: then the mount is busy for a moment.
+# unmount_all: unmounts /mnt, and tries again for 20 s, because the client can still be closing its last file.
 unmount_all() { ! mounted || timeout 20 sh -c 'until umount /mnt; do sleep 0.5; done'; }
 
-# ask_attributes N: those of /mnt/asked so often; how many GETATTRs the kernel sent for that.
+# ask_attributes N: reads the attributes of N files in /mnt/asked, and prints how many GETATTRs the kernel sent for that.
 ask_attributes() {
     local before
     before=$(getattrs)
@@ -244,8 +243,8 @@ digest() { sha256sum "$@" | cut -d' ' -f1; }
 many_names() { mkdir -p "$1" && (cd "$1" && seq -f 'a-file-with-a-name-of-some-length-%05g' "$2" | xargs touch); }
 list() { find "$1" -mindepth 1 -printf '%f\n' | sort | awk 'END { print NR } 1' | sha256sum | cut -d' ' -f1; }
 
-# verified_load OPTION...: fio writes and reads 4k to 1M at random, then verifies
-# what it wrote. O_DIRECT, so that each size goes over the wire as it is.
+# verified_load OPTION...: fio writes and reads 4k to 1M at random, then verifies what it wrote. O_DIRECT makes one call of each
+# read and write.
 verified_load() {
     mkdir -p /mnt/fio && cd /run || return 1
     if fio --name=load --directory=/mnt/fio --rw=randrw --bsrange=4k-1M --direct=1 \
@@ -258,7 +257,7 @@ verified_load() {
     fi
 }
 
-# peers_fio: a verified load; milliseconds, and what came of it.
+# peers_fio: runs a verified load. Prints its milliseconds and its result.
 peers_fio() {
     local began=${EPOCHREALTIME/./}
     rm -rf /mnt/fio
@@ -266,10 +265,10 @@ peers_fio() {
         echo "$(((${EPOCHREALTIME/./} - began) / 1000)) verified" || echo "0 error: $(tail -n 1 /run/peers-fio)"
 }
 
-# export_with OPTION: all again, `async` or `sync`: whether a WRITE waits for the disk.
+# export_with async|sync: exports everything again; with sync a WRITE waits for the disk.
 export_with() { exportfs -ua && exportfs -o "rw,no_root_squash,insecure,fsid=0,no_subtree_check,$1" '*:/srv/export'; }
 
-# distance_write N: writes of 128 KiB, one after the other; ms each.
+# distance_write N: makes N writes of 128 KiB, one after the other. Prints the milliseconds of one.
 distance_write() {
     local began
     dd if=/dev/zero of=/mnt/stream bs=128k count=1 oflag=direct status=none || return
@@ -278,7 +277,7 @@ distance_write() {
     awk -v ns=$(($(date +%s%N) - began)) -v n="$1" 'BEGIN { printf "%.1f", ns / 1e6 / n }'
 }
 
-# timed_read FILE: ms that reading it takes, with nothing of it in the cache.
+# timed_read FILE: prints the milliseconds that it takes to read FILE with an empty cache.
 timed_read() {
     local began
     drop_caches
@@ -287,8 +286,8 @@ timed_read() {
     awk -v ns=$(($(date +%s%N) - began)) 'BEGIN { printf "%.0f", ns / 1e6 }'
 }
 
-# keep_loading: verified loads one after the other, in the background, until
-# finish_loading, which waits for the last and is true if all were without error.
+# keep_loading: runs verified loads one after the other, in the background. finish_loading waits for the end of the last one; it
+# succeeds if none had an error.
 keep_loading() {
     rm -f /run/load-*
     (
@@ -311,16 +310,16 @@ count_rounds() {
     [ ! -e /run/load-rounds ] || mapfile lines </run/load-rounds
     ROUNDS=${#lines[@]}
 }
-# rounds_go_on SECONDS: two more rounds of it end in that time: the first may have been nearly done
-# before the blow.
+# rounds_go_on SECONDS: waits until two more rounds of the load have ended. One is not enough: it can have been nearly complete before
+# the failure that the test causes.
 rounds_go_on() {
     count_rounds
     wait_for "$1" rounds_above $((ROUNDS + 1))
 }
 rounds_above() { count_rounds && [ "$ROUNDS" -gt "$1" ]; }
 
-# sample_waits: writes a little, one after the other, in the background; longest_wait: ends that, and is
-# how long the longest of them took, in milliseconds, if none failed.
+# sample_waits: makes small writes one after the other, in the background. longest_wait ends that. If none failed, it prints the
+# milliseconds of the longest.
 sample_waits() {
     rm -f /run/waits-*
     (
@@ -343,10 +342,10 @@ longest_wait() {
 
 callback_up() { grep -q 'callback state: UP' /proc/fs/nfsd/clients/*/info; }
 has_delegation() { grep -q 'type: deleg' /proc/fs/nfsd/clients/*/states; }
-# delegations_returned: how many this client has given back, of what is mounted: it does when it is asked to.
+# delegations_returned: prints how many delegations this client has returned since the mount.
 delegations_returned() { sed -n 's/^[[:space:]]*DELEGRETURN: \([0-9]*\) .*/\1/p' /proc/self/mountstats; }
 
-# hold_open FILE: a process that keeps it open for reading; release ends it.
+# hold_open FILE: keeps FILE open for reading, in the background, until release.
 hold_open() {
     tail -f "$1" >/dev/null 2>&1 &
     echo $! >/run/holder
@@ -356,16 +355,15 @@ release() {
     rm -f /run/holder
 }
 
-# connected_from: how many connections of whom nfsd has, by RDMA.
+# connected_from: prints the number of RDMA connections that nfsd has with each client address.
 connected_from() {
     rdma resource show cm_id | sed -n 's/.*state CONNECT .*src-addr [^ ]*:20049 .*dst-addr \([^ ]*\):.*/\1/p' |
         sort | uniq -c | sed 's/^ *//'
 }
 connected_to_nfsd() { rdma resource show cm_id | grep -q 'state CONNECT .*src-addr [^ ]*:20049 '; }
 
-# small_work DIR: a little of everything: create, write and read at sizes from one
-# octet to many segments, list, link, rename, remove. What is read back has sizes
-# that are multiples of four: tshark expects a pad where a Write chunk has none.
+# small_work DIR: does all kinds of operations: create, write and read at sizes from one octet to many segments, list, link, rename,
+# remove. Files that are read have a multiple of four octets, because tshark expects pads in Write chunks, which have none.
 small_work() {
     local size sizes='100 1000 4000 5000 70000 1048580'
     rm -rf "$1" && mkdir -p "$1" && cd "$1" || return 1

@@ -1,13 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The lab's guests, to be sourced by lab.sh: which kernel each boots, by what machine, and how
-# commands get into it.
+# guests.sh: the lab's guests. lab.sh sources this file. It chooses each guest's kernel and machine, and runs commands in guests.
 
-# VM_KERNEL: what guests boot, a name of kernel/list or debian; for one guest alone, ROLE=NAME:
-# "6.12", "client=6.12", "debian", "6.12 filer=6.1". The first of the list where nothing is said.
+# VM_KERNEL: the kernel that guests boot: a name of kernel/list, or debian. ROLE=NAME is for one guest. Examples: "6.12",
+# "client=6.12", "debian", "6.12 filer=6.1". The default is the first name of kernel/list.
 declare -A KERNEL=()  # guest -> the name of its kernel
-declare -A KERNELS=() # the names there are in KERNEL
-declare -A MADE=()    # kernel -> its program; initrd -> the initramfs for those: what setup printed
+declare -A KERNELS=() # the names that KERNEL has
+declare -A MADE=()    # kernel -> path of its program; initrd -> path of the initramfs; setup prints these paths
 # shellcheck disable=SC2034 # KERNELS is for lab.sh
 choose_kernels() {
     local word role
@@ -27,7 +26,7 @@ choose_kernels() {
 # shellcheck disable=SC2086 # words
 choose_kernels ${VM_KERNEL:-}
 
-# kernels_made NAME...: they are there, built if need be.
+# kernels_made NAME...: builds the kernels that are not built yet.
 kernels_made() {
     local made name path
     made=$("$VM/setup" "$@") || die "setup failed"
@@ -37,7 +36,7 @@ kernels_made() {
 declare -A LOGGED=() # guest -> lines in its log before this boot
 guest_boot() {
     local role=$1 name
-    for name in "${!WITHIN[@]}"; do # what ran in it before is gone
+    for name in "${!WITHIN[@]}"; do # processes of the guest's last boot are gone
         [ "${WITHIN[$name]}" != "$role" ] || { unset "WITHIN[$name]"; stop "$name" KILL; }
     done
     [ "$role" != filer ] || [ -e "$ROOM/filer.disk" ] ||
@@ -48,7 +47,7 @@ guest_boot() {
     *) boot_uml "$role" ;;
     esac
 }
-# FILER_FS: xfs or, by default, ext4.
+# FILER_FS: the file system of the filer's disk: xfs, or ext4 (the default).
 filer_disk() {
     truncate -s 4G "$1"
     case ${FILER_FS:-ext4} in
@@ -56,21 +55,22 @@ filer_disk() {
     ext4) mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$1" >/dev/null ;;
     esac
 }
-# The kernel's command line parts words at blanks, and knows quotes: those of a path go as printf %b reads them.
+# A kernel divides its command line at blanks, and interprets quotes. In a path they are escapes, which guest-init decodes (printf %b).
 settings() { echo "vm.here=$(in_a_word "$VM") vm.lab=$LAB vm.role=$1 vm.address=${GUEST_ADDRESS[$1]}"; }
 in_a_word() { sed 's/\\/\\0134/g; s/ /\\0040/g; s/\t/\\0011/g; s/"/\\0042/g' <<<"$1"; }
 
-# frames KERNEL: octets in one of its Ethernet's. Storage networks have large ones (docs/adapters.md), and so have
-# most guests; those of the other kernels keep what Ethernet began with, unless EQUAL_FRAMES is set: with rxe all have to
-# be equal. FPDUs are as large as the frames let them be.
+# frames KERNEL: prints the length of Ethernet frames of guests with KERNEL.
+# - Guests with the default kernel have large frames, as in storage networks (docs/adapters.md).
+# - Guests with other kernels have frames of 1,500 octets, so that both lengths are tested.
+# - With EQUAL_FRAMES all have large frames, because rxe needs frames of equal length.
 frames() {
     [ -n "${EQUAL_FRAMES:-}" ] || [ "$1" = "$(grep -m 1 '^[0-9]' "$VM/kernel/list")" ] && echo "$LARGE_FRAMES" || echo 1500
 }
 LARGE_FRAMES=9000
 
-# A user-mode Linux is a process of ours that traces those of the guest. It is process 1 of a
-# namespace of its own, and the patch exitkill has them end with it besides; its memory is a sparse
-# file in $ROOM. A name (umid) must be new each time: it is looked up in uml_dir.
+# A user-mode Linux is a process of this machine that traces the processes of its guest. It is process 1 of a namespace of its own,
+# so the guest's processes end with it; the patch exitkill ensures the same. Its memory is a sparse file in $ROOM. The kernel refuses
+# a name (umid) that uml_dir already has, so uml_dir is a new folder for each boot.
 boot_uml() {
     local role=$1 disk=() dir
     dir=$(mktemp -d "$ROOM/$role.XXXXXX")
@@ -83,10 +83,9 @@ boot_uml() {
         "${disk[@]}" con=null ssl=null con0=null,fd:1 quiet panic=-1 $(settings "$role")
 }
 
-# Emulated by default: a /dev/kvm that opens and then hangs has been met, emulation
-# works everywhere. VM_ACCEL=kvm where it can be trusted. Two processors, for with
-# one QEMU 7.2 leaves out memory barriers, and now and then a virtio interrupt is
-# lost and the guest's network with it.
+# The guest is emulated by default, because on some machines /dev/kvm opens and then hangs. VM_ACCEL=kvm uses KVM. The guest has two
+# processors, because with one QEMU 7.2 omits memory barriers; then a virtio interrupt is sometimes lost, and the guest's network
+# stops.
 boot_qemu() {
     local role=$1 disk=()
     [ "$role" != filer ] || disk=(-drive "file=$ROOM/filer.disk,format=raw,if=virtio,cache=writeback")
@@ -101,8 +100,8 @@ boot_qemu() {
         "${disk[@]}"
 }
 
-# Once in some hundred boots an emulated guest stands still before any program of ours runs
-# in it. Such a one is booted again, which is said. One whose kernel panics is not waited for.
+# An emulated guest hangs in about one of some hundred boots, before it runs the first program of the lab. A guest that hangs, or
+# whose kernel panics, is booted again, with a message.
 guest_wait() {
     local left=2
     until wait_for 400 eval "guest $1 true 5 || ! alive $1 || guest_panics $1 >/dev/null" && guest "$1" true 5; do
@@ -115,10 +114,10 @@ guest_wait() {
     guest_device "$1"
 }
 guest_panics() { tail -n "+$((LOGGED[$1] + 1))" "$RUN/$1.log" | grep -m 1 'Kernel panic'; }
-DEVICE=siw # what the guests' RDMA is
+DEVICE=siw # the guests' RDMA device: siw or rxe
 guest_device() {
-    # The filer gets another device by booting again: siw may have lost Sends that nfsd waits for
-    # (kernel/README.md), and then "rdma link delete" waits for nfsd, for ever.
+    # To change its device the filer boots again. siw can have lost Sends for which nfsd waits (kernel/README.md), and then
+    # "rdma link delete" would wait for nfsd for ever.
     if [ "$1" = filer ] && ! guest filer "rdma link | grep -q ${DEVICE}0/" 30; then
         guest filer sync 60
         stop filer KILL
@@ -128,7 +127,7 @@ guest_device() {
     guest "$1" "rdma_device $DEVICE" 120 || die "no $DEVICE in guest $1"
 }
 
-# guest_until ROLE SECONDS COMMANDS: waits there until they are true; asked again while it does not answer.
+# guest_until ROLE SECONDS COMMANDS: waits in the guest until COMMANDS succeed. If the guest does not answer, this function asks again.
 guest_until() {
     local end=$((SECONDS + $2)) left=$2 rc
     while :; do
@@ -139,8 +138,8 @@ guest_until() {
     done
 }
 
-# guest ROLE COMMANDS [SECONDS]: runs them in the guest as root with guest-lib.sh at
-# hand, prints what they print, returns their result; 124 when time is up.
+# guest ROLE COMMANDS [SECONDS]: runs COMMANDS in the guest as root, with the functions of guest-lib.sh. Prints their output, and
+# returns their result: 124 after SECONDS, 125 if the guest does not answer.
 guest() {
     local role=$1 commands=$2 seconds=${3:-120} out rc
     out=$(printf '%s\n' "$commands" | inside timeout "$seconds" \

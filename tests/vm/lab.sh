@@ -1,33 +1,35 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The lab, to be sourced: a network namespace with a bridge, on it virtual machines:
-# the kernel NFS client, the kernel NFS filer and, where a gateway is to have an RDMA
-# device, one for gateways. Those without a device stand in the namespace itself.
+# lab.sh: functions of the lab. `run` and ../../quickstart source this file.
+#
+# The lab is a network namespace with a bridge. Virtual machines (guests) are on the bridge: the kernel NFS client, the kernel NFS
+# filer, and a guest for gateways with an RDMA device. Gateways without a device run in the namespace itself.
 #
 #     client 10.77.0.3 --- bridge 10.77.0.1 (gateways) --- filer 10.77.0.2
 #                             |
 #                       gateway 10.77.0.4 (gateways with a device)
 #
-# Another guest for gateways, second 10.77.0.6, is for test-protected.sh alone.
+# test-protected.sh alone uses a second guest for gateways (second, 10.77.0.6).
 #
-# One guest each, because each must be killable alone, and because siw cannot connect to its own
-# address. Everything lives in process, mount and network namespaces of which no name is left
-# anywhere: when the shell that sourced this ends, even by SIGKILL, the kernel ends the processes,
-# and takes namespaces, interfaces, mounts and the files of $ROOM away with the last of them
-# (test: ./leaves-nothing). What stays is $LAB, the cache, and the logs in $RUN.
+# Client, filer and gateways have a guest each, because tests kill them one at a time, and because siw cannot connect to its own
+# address.
+#
+# All processes of the lab run in process, mount and network namespaces without a name. When the shell that sourced this file ends,
+# even by SIGKILL, the kernel ends these processes. With the last process it removes namespaces, interfaces, mounts and the files of
+# $ROOM (test: ./leaves-nothing). The cache $LAB and the logs in $RUN stay.
 
 VM=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TOP=$(cd "$VM/../.." && pwd)
 # shellcheck source=tests/vm/cache.sh
-. "$VM/cache.sh" # $LAB: kernels and the like, to be shared
+. "$VM/cache.sh" # $LAB: kernels and other things that labs share
 BIN=${BIN:-$TOP/build/bin}
-RUN=$(realpath -m "${LAB_RUN:-$LAB/run}") # logs of this run, gateway configurations; labs with different ones run side by side
-[[ $RUN == "$LAB"/* ]] || own_folder "$(dirname "$RUN")" # files stand beside $RUN, too: its lock
-ROOM=$RUN/room           # a tmpfs that nobody else sees: the guests' memory, the filer's disk
+RUN=$(realpath -m "${LAB_RUN:-$LAB/run}") # logs of this run, and configurations of gateways; labs with different folders can run at the same time
+[[ $RUN == "$LAB"/* ]] || own_folder "$(dirname "$RUN")" # the lock of $RUN is beside it
+ROOM=$RUN/room           # a tmpfs that only the lab sees: the guests' memory, the filer's disk
 HOST=10.77.0.1
 declare -A GUEST_ADDRESS=([client]=10.77.0.3 [filer]=10.77.0.2 [gateway]=10.77.0.4 [second]=10.77.0.6)
-declare -A PID=()    # name -> process id of all that we started
-declare -A WITHIN=() # name -> the guest in which it runs, if in one
+declare -A PID=()    # name -> process id of everything that the lab started
+declare -A WITHIN=() # name -> its guest, if it runs in one
 
 say() { printf '%s %s\n' "$(date +%T)" "$*"; }
 die() { echo "lab: $*" >&2; exit 1; }
@@ -36,10 +38,9 @@ inside() { nsenter "--net=/proc/$NET/ns/net" -- "$@"; }
 # shellcheck source=tests/vm/verdicts.sh
 . "$VM/verdicts.sh"
 
-# lab_alone "$@": starts the calling script over in its namespaces, as the only one that uses $RUN;
-# the others wait. flock keeps the lock to itself (-o): nothing started in the lab can hold it.
-# Ending flock ends the rest: each process here takes the next one along, and `sh`, process 1,
-# everything else there is.
+# lab_alone "$@": starts the calling script again, in namespaces of its own. Only one script at a time uses $RUN; others wait.
+# - flock does not pass its lock on (-o), so no process of the lab can keep it.
+# - If flock ends, all processes end: setpriv and unshare each end their child, and `sh` is process 1 of the namespace.
 lab_alone() {
     [ "${LAB_ALONE:-}" = "$RUN" ] && return
     [ "$(id -u)" -eq 0 ] || die "needs root (namespaces, virtual machines)"
@@ -55,9 +56,9 @@ lab_alone() {
 lab_up() {
     local role
     kernels_made "${!KERNELS[@]}"
-    # Being alone (see lab_alone), whatever an earlier run left is stale.
+    # No other script uses $RUN (lab_alone), so its files are those of an earlier run.
     rm -rf "$RUN" && mkdir -p "$ROOM"
-    # Commands in guests are words with blanks between: the path of a checkout may have blanks, that of $RUN has none.
+    # A command in a guest is divided at blanks. The path of a checkout can have blanks, the path of $RUN has none.
     ln -s "$(realpath "$BIN")" "$RUN/bin" && BIN=$RUN/bin
     mount -t tmpfs -o mode=700,size=90% lab "$ROOM" || die "no room in $RUN"
     unshare --net sleep infinity & # keeps the namespace
@@ -75,8 +76,8 @@ lab_up() {
 }
 mac() { echo "52:54:00:77:00:0${1##*.}"; }
 
-# start NAME COMMAND...: in the namespace, in the background, log in $RUN/NAME.log.
-# The log is appended to: a restarted process does not wipe what its forerunner said.
+# start NAME COMMAND...: starts COMMAND in the namespace, in the background. It appends its output to $RUN/NAME.log, so that the log
+# of an earlier process with this name stays.
 start() {
     local name=$1
     shift
@@ -84,7 +85,7 @@ start() {
     PID[$name]=$!
 }
 
-# start_in GUEST NAME COMMAND...: the same in a guest; the log comes here as it is written.
+# start_in GUEST NAME COMMAND...: as start, in a guest. The log is on this machine, too.
 start_in() {
     local guest=$1 name=$2
     shift 2
@@ -96,7 +97,7 @@ start_in() {
 
 alive() { kill -0 "${PID[$1]}" 2>/dev/null; }
 
-# signal NAME SIGNAL
+# signal NAME SIGNAL: sends SIGNAL to the process NAME, also in a guest.
 signal() {
     if [ -n "${WITHIN[$1]:-}" ]; then
         guest "${WITHIN[$1]}" "kill -$2 \$(cat /run/$1.pid)" 20
@@ -105,8 +106,8 @@ signal() {
     fi
 }
 
-# stop NAME [SIGNAL]: waits for the end; its exit status, or 124 if it had to be
-# forced after 20 s. (Standard error goes away because bash would report each kill.)
+# stop NAME [SIGNAL]: ends the process NAME, and waits for it. Returns its exit status, or 124 if SIGKILL was needed after 20 s.
+# Standard error is closed, because bash reports each kill there.
 stop() {
     local name=$1 pid=${PID[$1]:-} forced='' rc
     [ -n "$pid" ] || return 0
@@ -126,9 +127,9 @@ stop() {
 
 # --- gateways ----------------------------------------------------------------
 
-# gateway NAME LISTEN VERSIONS UPSTREAM VERSION: one gateway with one route, e.g.
+# gateway NAME LISTEN VERSIONS UPSTREAM VERSION: starts a gateway with one route, for example
 # gateway near iwarp:10.77.0.1:20050 1 iwarp:10.77.0.1:20051 2
-# It runs where LISTEN's address is: in the namespace or in a guest.
+# It runs in the guest that has the address of LISTEN, else in the namespace.
 gateway() {
     local name=$1 listen upstream guest control=''
     [ -z "${GW_CONTROL:-}" ] || control="control = \"$RUN/$name.control\";"
@@ -156,11 +157,11 @@ routes = ( {
 EOF
     gateway_start "$name"
 }
-at_colons() { sed 's/:/ /; s/\(.*\):/\1 /' <<<"$1"; } # the first and the last: IPv6 addresses have more
-PEER_TIMEOUT=12 # seconds, of all gateways: 30 by default
-declare -A PLACE=() # gateway -> the guest it belongs to, if to one
+at_colons() { sed 's/:/ /; s/\(.*\):/\1 /' <<<"$1"; } # divides at the first and the last colon only, because IPv6 addresses have colons
+PEER_TIMEOUT=12 # seconds: peer_timeout of all gateways of the lab; the gateway's default is 30
+declare -A PLACE=() # gateway -> its guest, if it runs in one
 
-# gateway_start NAME: (again) with the configuration it already has.
+# gateway_start NAME: starts the gateway NAME with its present configuration, and waits until it is ready.
 gateway_start() {
     local name=$1 before
     before=$(count_event "$name" ready)
@@ -173,12 +174,13 @@ gateway_start() {
 }
 listening() { [ -n "$(inside ss -Htln "sport = :$1")" ]; }
 
-# count_event GATEWAY EVENT: how often its log has it; event_since GATEWAY EVENT COUNT: it has more.
+# count_event GATEWAY EVENT: prints how often EVENT is in the gateway's log.
+# event_since GATEWAY EVENT COUNT: whether EVENT is there more than COUNT times.
 count_event() { touch "$RUN/$1.log" && grep -c "event=$2 " "$RUN/$1.log"; }
 event_since() { [ "$(count_event "$1" "$2")" -gt "$3" ]; }
 
-# The chains under test: where a client mounts, and the gateway that the chain begins with.
-# chain NAME ADDRESS PORT GATEWAY: one more.
+# A chain has the address and port at which a client mounts, and the name of its first gateway.
+# chain NAME ADDRESS PORT GATEWAY: adds a chain.
 chain() { AT[$1]=$2 PORT[$1]=$3 FIRST[$1]=$4; }
 # shellcheck disable=SC2034
 declare -A PORT=([direct]=20049 [chained]=20050) FIRST=([direct]=direct [chained]=near) AT=()
@@ -187,8 +189,8 @@ gateway_direct() { gateway direct "iwarp:$HOST:20049" 1 "iwarp:$FILER" 1; }
 gateway_near() { GW_WORKERS=2 gateway near "iwarp:$HOST:20050" 1 "iwarp:$HOST:20051" 2; }
 gateway_far() { GW_WORKERS=2 gateway far "iwarp:$HOST:20051" 2 "iwarp:$FILER" 1; }
 
-# report NAME: what the gateway says on SIGUSR1; legs NAME: of its live sessions, a line a leg;
-# live_sessions NAME: their numbers.
+# report NAME: prints the gateway's report (SIGUSR1). legs NAME: prints its lines about legs of live sessions.
+# live_sessions NAME: prints the numbers of live sessions.
 report() {
     local log=$RUN/$1.log before workers last=worker.counters
     workers=$(sed -n 's/^workers = \([0-9]*\);/\1/p' "$RUN/$1.conf")
@@ -201,5 +203,5 @@ report() {
 legs() { report "$1" | grep 'event=leg '; }
 live_sessions() { legs "$1" | field session | sort -nu; }
 
-# field NAME: that key's value, of each line on standard input.
+# field NAME: prints the value of the key NAME in each line of standard input.
 field() { sed -n "s/.*[[:space:]]$1=\([^[:space:]]*\).*/\1/p"; }

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What a test says, to be sourced: a line a check, "N passed, N failed" at the end.
+# verdicts.sh: the output of tests: a line for each check, and "N passed, N failed" at the end. Tests source this file.
 passed=0 failed=0
-IN='' # what all names begin with, for a while
+IN='' # the beginning of the names of all further checks
 
 pass() { passed=$((passed + 1)); echo "PASS $IN$*$(took)"; LAST=$SECONDS; }
 fail() { failed=$((failed + 1)); echo "FAIL $IN$*$(took)"; LAST=$SECONDS; }
 LAST=$SECONDS
 took() { [ $((SECONDS - LAST)) -lt 3 ] || echo ", $((SECONDS - LAST)) s"; }
 
-# check NAME COMMAND...: one line, one verdict.
+# check NAME COMMAND...: runs COMMAND, and prints one line: PASS if it succeeds, else FAIL.
 check() {
     local name=$1
     shift
@@ -17,7 +17,7 @@ check() {
 }
 same() { [ -n "$1" ] && [ "$1" = "$2" ]; }
 
-# verdict: the last line; true if something passed and nothing failed.
+# verdict: prints the last line. Succeeds if at least one check passed and none failed.
 verdict() {
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Waiting, to be sourced: here and in guests. The script that sources this file defines pause SECONDS.
+# waits.sh: scripts on the host and in guests source this file, and define pause SECONDS.
 
-# wait_for SECONDS COMMAND...: until the command succeeds, bounded; asks less often as time goes by.
+# wait_for SECONDS COMMAND...: runs COMMAND until it succeeds, for SECONDS at most, with pauses that grow from 0.1 to 0.5 s.
 wait_for() {
     local end=$((SECONDS + $1)) pause=1
     shift
