@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Hours rather than minutes: a client mounts, loads, packs and unpacks, unmounts, and comes again through the
-# other chain with the next version of NFS, for $CHURN seconds (1800). What a gateway has in memory in the last sixth of that
-# time is what it had in the first: at most, but for a tenth of the looks. (What has just gone may have been more or less: a look
-# or two found 2 MiB more at any time; what grows would be in all.) By hand: it is not one of those that `run` does by default.
+# By hand, for hours: for $CHURN seconds (1800) a client mounts, runs a load, packs and unpacks files, and unmounts, each time through
+# the other chain, and with each version of NFS in turn.
+#
+# A gateway's memory must not grow. It is measured after each unmount. The 90th percentile of the last sixth of the time may exceed
+# that of the first sixth by a tenth at most. Single measurements do not count, because memory of the last load can still be in use.
 
 test_churn() {
     chains_up
@@ -13,7 +14,7 @@ test_churn() {
     while [ $((SECONDS - began)) -lt "$seconds" ]; do
         churn_once "${chains[turns % 2]}" "${versions[turns / 2 % 4]}" || bad=$((bad + 1))
         turns=$((turns + 1))
-        sleep 3 # as long as nobody is there
+        sleep 3 # no client is connected now
         residents $((6 * (SECONDS - began) / seconds)) >>"$RUN/residents"
     done
     check "churn: $turns mounts in $((SECONDS - began)) s, of which $bad went wrong" test "$bad" -eq 0 -a "$turns" -gt 8
@@ -27,7 +28,7 @@ churn_once() {
         unmount_all' 300 >>"$RUN/churn.log" 2>&1 || { say "churn: $1 NFSv$2 went wrong: $RUN/churn.log"; return 1; }
 }
 
-# residents SIXTH: "GATEWAY SIXTH KiB" of those of both chains; most GATEWAY SIXTH: of these.
+# residents SIXTH: prints the memory of each gateway, a line "GATEWAY SIXTH KiB". most GATEWAY SIXTH: prints the 90th percentile.
 residents() {
     local name
     for name in direct near far; do
@@ -36,7 +37,7 @@ residents() {
 }
 most() { sed -n "s/^$1 $2 //p" "$RUN/residents" | sort -n | awk '{ kib[NR] = $1 } END { print kib[int((9 * NR + 9) / 10)] }'; }
 
-# churn_grew GATEWAY FIRST LAST: ... by no more than a tenth.
+# churn_grew GATEWAY FIRST LAST: checks that LAST exceeds FIRST by a tenth at most.
 churn_grew() {
     check "churn: gateway $1 had $2 KiB in the first sixth of the time, $3 KiB in the last"         test "${3:-0}" -gt 0 -a "${3:-0}" -le $((${2:-0} * 11 / 10))
 }

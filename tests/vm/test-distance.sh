@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# A kernel mount over two gateways 5 ms apart (bench/delay), which find that out by themselves: over version 2 the data of
-# WRITEs travel with the calls. Beside it the same over version 1.
+# A kernel mount over two gateways 5 ms apart (bench/delay). The gateways notice the distance by themselves. Over version 2 they send
+# the data of WRITEs with the calls. A mount over version 1 is measured for comparison.
 #
 #   over2    client - v1 - near 20080 == v2 == line 20082, 5 ms == far 20083 - v1 - filer
 #   over1    client - v1 - near 20081 == v1 == the same line
@@ -42,7 +42,7 @@ test_distance() {
     stop rtrline
 }
 
-# All three, in place of other tests' near and far.
+# Starts the gateways of all three chains. They replace the gateways near and far of other tests.
 distance_up() {
     local line='inline = "64K"; credits = 128;' room='receive_structure = "1M"; credits = 32;'
     gateways_end near far
@@ -86,7 +86,7 @@ $(cat)
 EOF
 }
 
-# distance_count GATEWAY COUNTER: of all its routes and workers.
+# distance_count GATEWAY COUNTER: prints the sum of COUNTER of all routes and workers.
 distance_count() { report "$1" | grep 'event=worker.counters ' | field "$2" | awk '{ n += $1 } END { print n + 0 }'; }
 
 # distance_load CHAIN VERSION
@@ -96,7 +96,7 @@ distance_load() {
         guest client "verified_load --numjobs=4 --size=2M" 400
 }
 
-# distance_writes CHAIN: ms that one of 64 writes of 128 KiB took, each after the one before.
+# distance_writes CHAIN: makes 64 writes of 128 KiB, one after the other. Prints the milliseconds of one.
 distance_writes() {
     fresh_mount "$1" 3 >&2 || return
     guest client 'distance_write 64' 200

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034 # what lab.sh looks at
 # SPDX-License-Identifier: BSD-2-Clause
-# deploy/ha: two gateways, each in a network namespace of its own, and keepalived between them. Under a kernel mount's
-# verified load the gateway that has the address is killed, drained, or loses its keepalived; each time the other gateway serves.
+# deploy/ha: two gateways with keepalived, each in a network namespace of its own. A kernel mount has a verified load. Meanwhile the
+# gateway that has the address is killed, is drained, or loses its keepalived, in turn. Each time the other gateway must serve.
 #
 #     client --- 10.77.0.10, on ha-1 (10.77.0.11) or ha-2 (10.77.0.12) --- filer
 #
@@ -22,8 +22,8 @@ test_ha() {
     for n in 1 2; do kill "${HA_NET[$n]}"; done
 }
 
-# ha_under_load STORY COUNT CHANGE WHAT: CHANGE by its number, COUNT times, under a mount whose load goes on, and is whole.
-# False: there was no such mount.
+# ha_under_load STORY COUNT CHANGE WHAT: calls CHANGE COUNT times, with its number, under a mount with a load. The load must go on, and
+# have no error. Fails at once if there is no mount.
 ha_under_load() {
     local story=$1 count=$2 i went=0 rc longest rounds
     chain "$story" "$HA_ADDRESS" 20049 ha-1
@@ -76,7 +76,8 @@ ha_gateway_start() {
     wait_for 30 event_since "$name" ready "$before"
 }
 
-# The configuration of deploy/ha, with this lab's addresses and paths. (Scripts in a temporary folder are not secure.)
+# Starts keepalived with the configuration of deploy/ha, with the lab's addresses and paths. enable_script_security is removed, because
+# keepalived would refuse the script in the lab's folder.
 ha_keepalived() {
     local name=keepalived-$1
     [ -e "$RUN/$name.conf" ] || sed "s,/usr/libexec/rpcrdma-gw/serving /run/rpcrdma-gw/control,$RUN/serving $RUN/ha-$1.control,
@@ -90,7 +91,7 @@ ha_keepalived() {
 }
 
 ha_has() { ha_in "$1" ip -o addr show dev eth0 | grep -q " $HA_ADDRESS/"; }
-# ha_owner: the gateway that has the address, in $OWNER; true if exactly one has it.
+# ha_owner: sets $OWNER to the gateway that has the address. Succeeds if exactly one has it.
 ha_owner() {
     local n
     OWNER=''
@@ -100,7 +101,7 @@ ha_owner() {
 ha_is_at() { ha_owner && [ "$OWNER" = "$1" ]; }
 ha_serves() { "$RUN/serving" "$RUN/ha-$1.control"; }
 
-# ha_fail_over NUMBER: in one of three ways; the load goes on by way of the other gateway.
+# ha_fail_over NUMBER: stops the gateway that has the address, in one of three ways. The load must go on through the other gateway.
 ha_fail_over() {
     local from to opened
     wait_for 30 ha_owner || return
@@ -113,7 +114,7 @@ ha_fail_over() {
     2) stop "keepalived-$from" TERM ;;
     esac
     wait_for 30 ha_is_at "$to" && wait_for 60 event_since "ha-$to" session.open "$opened" || return
-    # Back again, and the address stays where it is.
+    # The stopped gateway starts again, and does not get the address back.
     case $(($1 % 3)) in
     2) ha_keepalived "$from" ;;
     *) ha_gateway_start "$from" ;;

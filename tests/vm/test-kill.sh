@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Under verified load, each party dies in turn, without a word (SIGKILL; for a guest
-# that is the power cord). The others must notice, and once it is back the same
-# mount and the same load must go on without one wrong block.
+# Under verified load each guest and each gateway is killed in turn (SIGKILL, which is a loss of power for a guest). Its neighbour must
+# notice. When it is back, the same mount and the same load must go on without a wrong block.
 
 test_kill() {
     chains_up
@@ -13,7 +12,7 @@ test_kill() {
     kill_client chained 3
 }
 
-# kill_in_turn CHAIN VERSION VICTIM...
+# kill_in_turn CHAIN VERSION VICTIM...: mounts, and kills each VICTIM under load.
 kill_in_turn() {
     local chain=$1 version=$2 name="kill: $1 NFSv$2" victim
     shift 2
@@ -37,14 +36,16 @@ kill_one() {
     check "$name: $victim back: the load goes on" rounds_go_on 600
 }
 
-# within WITNESS COMMAND...: in its peer_timeout and some seconds; devices' retries take longer.
+# within WITNESS COMMAND...: waits until COMMAND succeeds: for the gateways' peer_timeout and 13 s. Retries of RDMA devices take up to
+# 90 s.
 within() {
     local seconds=$((PEER_TIMEOUT + 13))
     case $1 in filer | rxe-*) seconds=90 ;; esac
     wait_for $seconds "${@:2}"
 }
 
-# The neighbour that must notice the end: not the kernel's client, which shows that it noticed by going on.
+# witness_of CHAIN VICTIM: prints the neighbour that must notice the end of VICTIM. It is never the kernel's client, which shows by its
+# load that it noticed.
 witness_of() {
     case $1-$2 in
     rxe-direct-rxe-direct) echo filer ;;
@@ -73,8 +74,7 @@ revive() {
     esac
 }
 
-# A gateway logs the end of each session; the kernel's filer just has one
-# connection fewer.
+# A gateway logs the end of each session. For the kernel's filer, the connection must be gone.
 sessions_ended() {
     case $1 in
     filer) echo 0 ;;
@@ -88,10 +88,10 @@ session_ended_since() {
     esac
 }
 
-# rounds_go_on SECONDS: on the client (guest-lib.sh).
+# rounds_go_on SECONDS: waits for two more rounds of the client's load (guest-lib.sh).
 rounds_go_on() { guest_until client "$1" "rounds_go_on $1"; }
 
-# kill_client CHAIN VERSION [idle]: under load, or when nothing is under way.
+# kill_client CHAIN VERSION [idle]: kills the client under load, or with `idle` after its load has ended.
 kill_client() {
     local chain=$1 version=$2 name="kill: $1 NFSv$2: client" witness ended sum
     witness=$(witness_of "$chain" client)

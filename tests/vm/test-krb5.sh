@@ -1,13 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Kerberos: krb5, krb5i and krb5p, NFSv3 and 4.2, through one gateway and through two with version 2 between
-# them. The KDC is in the filer's guest; the filer's key is that of the gateway's name, which the client mounts,
-# and contexts are made over TCP port 2049 (draft-07 11.2.2.1), which side_ports carry. What clients and gateways
-# say is captured: under integrity or privacy nothing is reduced (draft-07 11.2.2.3).
+# Kerberos: krb5, krb5i and krb5p with NFSv3 and 4.2, through one gateway, and through two with version 2 between them.
 #
-# The filer is Linux 6.12 or what KRB5_FILER says, the client 6.12 or what KRB5_KERNEL says. KRB5_UNSTEADY: flavors with which
-# a load of theirs has errors without a gateway, too. Linux 6.1.192 as a filer
-# answers any call with krb5p with GARBAGE_ARGS, over TCP no less than by RDMA: docs/interop.md.
+# - The KDC is in the filer's guest. The filer's key has the gateway's name, because the client mounts that name.
+# - Contexts are made over TCP port 2049 (draft-07 11.2.2.1). side_ports forward this port.
+# - Messages are captured. With krb5i and krb5p no message may be reduced (draft-07 11.2.2.3).
+#
+# KRB5_FILER and KRB5_KERNEL are the kernels of filer and client (6.12). KRB5_UNSTEADY has the flavors with which loads have errors
+# even without a gateway; they get no load. A filer with Linux 6.1.192 answers every krb5p call with GARBAGE_ARGS, over TCP and over
+# RDMA: docs/interop.md.
 
 test_krb5() {
     local role kernel
@@ -42,7 +43,7 @@ krb5_realm_up() {
     guest filer 'head -c 1M /dev/urandom >/srv/export/theirs; chmod 1777 /srv/export'
 }
 
-# Where nothing carries TCP port 2049 to the filer there is no context, and no mount.
+# If TCP port 2049 is not forwarded to the filer, the client gets no context and cannot mount.
 krb5_needs_tcp() {
     gateways_end direct
     gateway_direct
@@ -55,7 +56,7 @@ krb5_all() {
     for version in 3 4.2; do
         for flavor in krb5 krb5i krb5p; do krb5_one "$1" "$version" "$flavor"; done
     done
-    # Linux does not reduce items on each of its mounts with krb5; on none, and the figures of the others tell nothing.
+    # Linux does not reduce items on every mount with krb5. If it reduced none at all, the checks of krb5i and krb5p would prove nothing.
     check "$1: with krb5 alone $reduced items reduced" test "$reduced" -gt 0
 }
 
@@ -85,7 +86,7 @@ krb5_capture() {
     start "capture-$1" "$BIN/rpcrdma-gwctl" -s "$RUN/$1.control" capture "$(krb5_file "$1" "$2")" --time 300s
     wait_for 10 eval "[ \$(grep -c 'event=control do=capture' '$RUN/$1.log') -gt $before ]"
 }
-# krb5_captured GATEWAY NAME FLAVOR: what both its sides said.
+# krb5_captured GATEWAY NAME FLAVOR: ends the capture of both legs, and checks whether messages were reduced.
 krb5_captured() {
     local name="$2, $1" file items whole
     file=$(krb5_file "$1" "$2")
@@ -100,8 +101,8 @@ krb5_captured() {
     : >"$RUN/capture-$1.log"
 }
 
-# krb5_chunks FILE: data items in chunks, in both versions: Read chunks at a position other than 0, and Write chunks;
-# then messages that went whole by RDMA.
+# krb5_chunks FILE: prints two numbers, for both versions together: data items in chunks (Read chunks at a position other than 0, and
+# Write chunks), and whole messages in chunks.
 krb5_chunks() {
     {
         tshark -r "$1" -Y 'rpcordma.version == 1' -T fields -e rpcordma.position -e rpcordma.writes_count \
@@ -114,7 +115,7 @@ krb5_chunks() {
     } | awk '{ items += $1; whole += $2 } END { print items, whole }'
 }
 
-# A user by her own ticket, and nobody without one.
+# A user with a ticket can write, and without a ticket cannot.
 krb5_user() {
     check "a user's mount" guest client 'unmount_all; mount_krb5 4.2 krb5p' 120
     check "a user without a ticket is refused" guest client 'as_games touch /mnt/hers 2>/run/why; cat /run/why; test -s /run/why && test ! -e /mnt/hers'

@@ -1,14 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# NFS version 3 as at the filer itself: nothing but vers=3,proto=rdma, what is beside RDMA carried by the
-# rules of --print-nft, each client at an address of its own at the filer. Locks exclude, are waited for, and
-# are freed and reclaimed when a client, or the filer, dies. The second client is the guest
-# that has gateways in other tests.
+# NFS version 3 through a gateway, with only the options vers=3,proto=rdma.
+#
+# - The rules of --print-nft forward the side protocols (MOUNT, NLM, NSM, rpcbind).
+# - The filer sees each client at an address of its own.
+# - A lock excludes other clients. Clients wait for locks. Locks are freed when a client dies, and reclaimed when the filer dies.
+# - The second client is the guest `gateway`, which other tests use for gateways.
 
 CLIENTS=10.77.0.0/28 SEEN=10.77.0.96/28
 SEEN_CLIENT=10.77.0.99 SEEN_OTHER=10.77.0.100 # .3 and .4
-WAY_BACK=true # the filer's, to those addresses
-# side_up FROM TO: what is an upstream's
+WAY_BACK=true # command that gives the filer a route to these addresses
+# side_up FROM TO: prints the keys of an upstream that map addresses and forward side protocols
 side_up() {
     echo "source = ( { clients = \"$1\"; addresses = \"$2\"; } ); side_ports = ( 111, 2049, 20048, \"4045-4046\" );"
 }
@@ -31,7 +33,7 @@ nfs3_story() {
     nfs3_exports
 }
 
-# In the place of the gateway without a map.
+# Replaces the gateway `direct` by one with a map of addresses.
 nfs3_up() {
     gateways_end direct
     inside ip route replace local "$SEEN" dev lo
@@ -57,14 +59,14 @@ nfs3_mounts() {
     check "both are there, each by its own name" same "$SEEN_CLIENT $SEEN_OTHER" "$(seen_clients)"
     check "nothing is warned of" same 0 "$(warnings direct)"
 }
-# Of the gateway that runs now.
+# warnings GATEWAY: prints the number of events nfs3.locks since the last start.
 warnings() { tac "$RUN/$1.log" | sed '/event=start /q' | grep -c 'event=nfs3.locks '; }
-# By mountd's list of clients that have mounted, which has IPv6 addresses with semicolons.
+# seen_clients: prints the clients in mountd's list of mounts. The list has semicolons in IPv6 addresses.
 seen_clients() { guest filer "sed 's,:/.*,,; s,;,:,g' /var/lib/nfs/rmtab" | sort -uV | paste -sd' '; }
 
-# start_locks GUEST NAME ARGUMENTS...: /run/here/locks.py there, in the background.
+# start_locks GUEST NAME ARGUMENTS...: starts locks.py in GUEST, in the background.
 start_locks() {
-    rm -f "$RUN/$2.log" # what an earlier one said must not be waited for
+    rm -f "$RUN/$2.log" # an earlier process's output would satisfy a wait for this one's
     start_in "$1" "$2" python3 "/run/here/locks.py" "${@:3}"
 }
 ended_well() { grep -q '^rc=0$' "$RUN/$1.log"; }
@@ -74,7 +76,7 @@ nfs3_exclusion() {
     local kind n=3333
     for kind in fcntl flock; do
         guest filer 'echo 0 >/srv/export/counter'
-        # The filer's own flock is not NLM's business: its process asks for records in both cases.
+        # flock of a process on the filer does not conflict with NLM locks, so this process uses fcntl in both cases.
         start_locks filer "count-filer-$kind" count fcntl /srv/export/counter "$n"
         start_locks client "count-client-$kind" count "$kind" /mnt/counter "$n"
         start_locks gateway "count-other-$kind" count "$kind" /mnt/counter $((n + 1))
@@ -98,24 +100,24 @@ nfs3_waits() {
         check "it is granted when the holder lets go" guest_until gateway 20 'test -e /run/held'
         check "... and callbacks of the filer's were carried" above "$(callbacks)" 0
     else
-        sleep 3 # for it to have asked
+        sleep 3 # the other client has asked by then
         guest client 'rm /run/held'
         check "the client gets it when it asks again" guest_until gateway 60 'test -e /run/held'
     fi
     guest gateway 'rm /run/held'
     check "both are done" wait_for 30 eval 'ended_well holder && ended_well waiter'
 }
-# From Linux 6.6 on, lockd answers a client that has to wait, and forgets it: no client is called back, with or without a
-# gateway, and Linux clients ask again every 30 s.
+# lockd_calls_back: whether the filer calls a waiting client back when a lock is free. Only Linux 6.1 of the lab's kernels does. From
+# Linux 6.6 on lockd forgets clients that wait, with or without a gateway, and Linux clients ask again every 30 s.
 lockd_calls_back() { case $(guest filer 'uname -r') in 6.1.*) ;; *) false ;; esac }
 above() { echo "$1 > $2" && [ "$1" -gt "$2" ]; }
-# How many connections and exchanges the filer began toward clients.
+# callbacks: prints how many connections and UDP exchanges the filer began toward clients.
 callbacks() {
     inside nft list table inet rpcrdma_gw |
         sed -n 's/.* counter packets \([0-9]*\) .* dnat ip6* prefix .*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# A client's NSM keeps the hosts to notify on its disk. Here a variable keeps them.
+# A client's NSM keeps the list of hosts to notify on its disk. The guest has no disk of its own, so a variable keeps the list.
 nfs3_client_dies() {
     local kept
     start_locks client dead hold fcntl /mnt/counter /run/held
@@ -131,7 +133,7 @@ nfs3_client_dies() {
     check "client back: it mounts again" guest client "mount_nfs3 $HOST" 120
 }
 
-# Both hold a lock; the filer comes back, tells them, and they have them again within its grace.
+# Both clients hold a lock when the filer dies. When it is back, it notifies them, and they reclaim their locks during its grace period.
 nfs3_filer_dies() {
     local role
     guest filer 'echo 0 >/srv/export/second; sync' 60
@@ -144,7 +146,7 @@ nfs3_filer_dies() {
     stop filer KILL
     guest_boot filer
     guest_wait filer
-    # A grace period in which a client may be slow; a client that asks for a new lock has to wait.
+    # The grace period is 20 s, so that slow clients can reclaim. Requests for new locks wait during it.
     guest filer "nfsd_down; $WAY_BACK; NLM_GRACE=20 nfsd_up; statd_up; sm-notify -f" 60
     check "filer back: both have their locks again" wait_for 120 locks_there 2
     guest client 'rm /run/held' 60
@@ -154,7 +156,7 @@ nfs3_filer_dies() {
 }
 locks_there() { [ "$(guest filer 'grep -c POSIX.*WRITE /proc/locks')" = "$1" ]; }
 
-# The filer's export list goes by the map.
+# The filer's exports apply to the mapped addresses of clients.
 nfs3_exports() {
     local role
     for role in client gateway; do guest "$role" unmount_all; done
@@ -175,5 +177,5 @@ nfs3_down() {
     check "no rule is left" test -z "$(inside nft list ruleset)"
     inside ip route del local "$SEEN" dev lo
     gateways_end direct
-    [ -z "${PID[near]:-}" ] || gateway_direct # as others expect it
+    [ -z "${PID[near]:-}" ] || gateway_direct # other tests need it
 }

@@ -1,11 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What operators do while a kernel's mount is under verified load: routes that come, change and go, drains, other
-# processes in the gateways' place. The client sees no error; gateways have in the end what they had before.
+# Actions of operators under a kernel mount with verified load: reloads that add, change and remove routes; drains; replacements of
+# the gateways' processes (--take-over). The client sees no error. In the end the gateways hold no more resources than before.
 #
 #     client - v1 - near 20080 = v2 = far 20081 - v1 - filer
 #
-# OPERATE="RELOADS DRAINS REPLACEMENTS" ("10 3 3"), which near and far have alternately: "100 20 20" takes minutes.
+# OPERATE="RELOADS DRAINS REPLACEMENTS" has the numbers of actions ("10 3 3"); "100 20 20" takes minutes. The gateways near and far
+# alternate.
 
 test_operate() {
     local reloads drains replaced name
@@ -23,10 +24,10 @@ test_operate() {
     operate_end
 }
 
-declare -A OPERATED=() # gateway -> how often its file was changed
+declare -A OPERATED=() # gateway -> number of changes of its configuration
 
-# operate_configure NAME: its file, as it is to be after so many changes. The route of the mount is another each
-# time; beside it there is one in two of three.
+# operate_configure NAME: writes the gateway's configuration after ${OPERATED[NAME]} changes. Each change alters the route of the mount.
+# In two of three configurations there is a second route.
 operate_configure() {
     local name=$1 n=${OPERATED[$1]} port upstream versions version extra=''
     case $name in
@@ -57,7 +58,7 @@ operate_begin() {
 }
 operate_ctl() { "$BIN/rpcrdma-gwctl" --socket "$RUN/$1.control" "${@:2}" >>"$RUN/$1.ctl" 2>&1; }
 
-# operate_reload NAME: one change more, and it did what it should.
+# operate_reload NAME: changes the configuration and reloads. Succeeds if the gateway reports the right numbers of routes.
 operate_reload() {
     local n=$((OPERATED[$1] + 1)) did
     OPERATED[$1]=$n
@@ -71,7 +72,7 @@ operate_reload() {
     operate_ctl "$1" --json reload && grep -q "$did" "$RUN/$1.ctl"
 }
 
-# Between two RPCs; the client connects anew.
+# operate_drain NAME: drains the mount's route. The session ends, and the client connects again.
 operate_drain() {
     local ended opened
     ended=$(count_event "$1" session.end) opened=$(count_event "$1" session.open)
@@ -79,7 +80,7 @@ operate_drain() {
         wait_for 60 event_since "$1" session.open "$opened"
 }
 
-# Another process in the place of the one that serves, which reads a changed file while the old one still drains.
+# operate_replace NAME: a new process takes over. It reloads a changed configuration while the old process still drains.
 operate_replace() {
     local name=$1 old=${PID[$1]} ready opened
     ready=$(count_event "$name" ready) opened=$(count_event "$name" session.open)
@@ -89,7 +90,7 @@ operate_replace() {
         wait_for 60 event_since "$name" session.open "$opened"
 }
 
-# operate_each COUNT WHAT: near's and far's turn; counts in $went.
+# operate_each NUMBER WHAT: calls WHAT for near if NUMBER is even, else for far. Counts successes in $went.
 operate_each() {
     local name=operate-near
     [ $(($1 % 2)) -eq 0 ] || name=operate-far
@@ -102,11 +103,11 @@ operate_replacements() { # COUNT
     check "operate: $went of $1 replacements, each with a reload" test "$went" -eq "$1"
 }
 
-operate_reloads() { # COUNT DRAINS, spread over them
+operate_reloads() { # COUNT DRAINS: reloads, with drains between them
     local i went=0 drained=0
     for ((i = 0; i < $1; i++)); do
         operate_each "$i" operate_reload
-        sleep 0.2 # for some I/O in between
+        sleep 0.2 # I/O of the load between two reloads
         [ $((drained * $1)) -ge $(((i + 1) * $2)) ] || operate_drained
     done
     check "operate: $went of $1 reloads" test "$went" -eq "$1"
@@ -118,7 +119,7 @@ operate_drained() {
     drained=$went
 }
 
-# operate_figure NAME KEY: what it says of itself.
+# operate_figure NAME KEY: prints the figure KEY of the gateway's status.
 operate_figure() {
     "$BIN/rpcrdma-gwctl" --socket "$RUN/$1.control" --json status | jq -r "[select(.status) | .. | objects | .$2? | numbers][0] // empty"
 }
@@ -129,14 +130,14 @@ figure_is_within() { # NAME KEY MOST
     [ "${is:-$(($3 + 1))}" -le "$3" ]
 }
 
-# Resources that gateways hold after clients were there and have gone.
+# Resources that a gateway holds after its clients have left.
 declare -A OPERATE_HAD=()
 operate_warm() {
     local name key
     check "operate: a mount and a load before" eval 'fresh_mount operate 4.1 &&
         guest client "verified_load --numjobs=4 --size=4M && unmount_all" 240' || return
     for name in operate-near operate-far; do
-        # The file is read as it is, then with a route more, then with a route less.
+        # Three changes: a route is added, both routes change, the route is removed.
         for _ in 1 2 3; do operate_reload "$name"; done
         check "operate: $name is idle" wait_for 60 operate_idle "$name"
         for key in descriptors heap_live resident_bytes; do
@@ -168,7 +169,7 @@ operate_has_as_before() {
     wait_for 30 figure_is_within "$name" heap_live $((heap + 3))
     check "operate: $name has $(operate_figure "$name" heap_live) allocations, had $heap" \
         figure_is_within "$name" heap_live $((heap + 3))
-    # Freed memory goes back to the system within half a minute or so.
+    # The gateway returns freed memory to the system within about half a minute.
     wait_for 90 figure_is_within "$name" resident_bytes $((bytes * 11 / 10 + (1 << 20)))
     check "operate: $name has $(operate_figure "$name" resident_bytes) octets resident, had $bytes" \
         figure_is_within "$name" resident_bytes $((bytes * 11 / 10 + (1 << 20)))

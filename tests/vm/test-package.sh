@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2034 # what lab.sh looks at
 # SPDX-License-Identifier: BSD-2-Clause
-# By hand, and by tests/package/package: a kernel's mount through the service of Debian's package, in a machine with its own
-# systemd (PACKAGE_TREE, which has the packages in /debs). Under verified load the service is reloaded, and restarted behind its
-# socket unit.
+# By hand, or by `tests/package/package mount`: a kernel mounts through the service of the Debian package. The service runs in a machine
+# with its own systemd (PACKAGE_TREE, which has the packages in /debs). Under verified load the service is reloaded and restarted. Its
+# socket unit keeps the socket meanwhile.
 #
 #     client --- 10.77.0.5, rpcrdma-gw.socket and .service --- filer
 
@@ -16,7 +16,7 @@ test_package() {
     check "package: a machine in the lab's network" eval 'package_net && machine_alone &&
         machine_boot "$PACKAGE_TREE" "$RUN/machine.log" --network-namespace-path="/proc/$PACKAGE_NET/ns/net"' &&
         package_story
-    # The machine is ended whatever became of the story, because it holds the tree.
+    # The machine is ended after any result, because it uses the tree.
     machine_end
     [ -z "${PACKAGE_NET:-}" ] || kill "$PACKAGE_NET"
 }

@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Servers and clients that change without us, by hand and by ./check peers (tests/peers): a table of works, each done
-# directly, through one gateway (v1-v1) and through two (v1-v2-v1), over rxe. What works directly has to have the same
-# result through gateways. What does not work directly is "not served", and no failure.
-# PEERS: which of the tables, "ganesha linux"; PEERS_VERSIONS: of NFS, "3 4.0 4.1 4.2 3,nconnect=8"; PEERS_WORKS: of the works.
+# NFS-Ganesha and the newest Linux as peers, by hand and by ./check peers (tests/peers). A client does each work of a table over rxe:
+# directly, through one gateway (v1-v1), and through two (v1-v2-v1). A work that succeeds directly must have the same result through
+# gateways. A work that fails directly is "not served", which is no failure.
+#
+# PEERS selects tables ("ganesha linux"), PEERS_VERSIONS versions of NFS ("3 4.0 4.1 4.2 3,nconnect=8"), PEERS_WORKS works.
 
 test_peers() {
     # shellcheck disable=SC2034 # for guests.sh
@@ -21,7 +22,7 @@ peers_chains_up() {
 
 # --- works ---------------------------------------------------------------------
 
-# peers_prepare: what works read that do not write first, and `works`, their names.
+# peers_prepare: writes the files that works read, and sets `works` to the names of all works.
 peers_prepare() {
     # shellcheck disable=SC2086 # words
     mapfile -t works < <([ -n "${PEERS_WORKS:-}" ] && printf '%s\n' $PEERS_WORKS || { "$TOP/tests/peers/works.py" && printf '%s\n' fio restart; })
@@ -42,7 +43,7 @@ peers_table() {
     done
 }
 
-# peers_works VERSION WORK...: each of them on a mount by that version, on all paths; a line each.
+# peers_works VERSION WORK...: does each work on all paths with this version of NFS, and prints a line for each work.
 peers_works() {
     local version=$1 path work
     local -A took=() results=()
@@ -74,7 +75,7 @@ peers_mount() {
 }
 peers_server_alive() { alive "$PEER"; }
 
-# peers_work PATH VERSION WORK: OUTCOME is milliseconds and a result. After one without an answer there is a mount again.
+# peers_work PATH VERSION WORK: does one work. Sets OUTCOME to its milliseconds and its result. After an error the client mounts again.
 peers_work() {
     case $3 in
     fio) OUTCOME=$(guest client 'peers_fio' 300) ;;
@@ -85,7 +86,7 @@ peers_work() {
     : "${OUTCOME:=0 error: no answer}"
     [[ $OUTCOME != *error* ]] || peers_mount "$1" "$2"
 }
-# peers_restart: the server is killed and comes back under load, which goes on without an error.
+# peers_restart: kills the server and starts it again under a load. The load must go on without an error.
 peers_restart() {
     local began ms
     guest client 'keep_loading'
@@ -101,7 +102,7 @@ peers_restart() {
     OUTCOME="$ms goes on"
 }
 
-# peers_line VERSION WORK: of `results` and `took`.
+# peers_line VERSION WORK: prints the line of a work, from `results` and `took`.
 peers_line() {
     local path direct=${results[peers-filer $2]} line verdict=pass
     if [[ $direct == error* ]]; then
@@ -121,8 +122,7 @@ peers_line() {
 
 # --- the wire --------------------------------------------------------------------
 
-# peers_wire VERSION: the Write chunks of READs that reach the server, for counts around each power of two, are those that
-# the same client offers without a gateway.
+# peers_wire VERSION: READs of counts around each power of two reach the server with the same Write chunks through gateways as without.
 peers_wire() {
     local path name="NFSv$1: Write chunks of READs at the server"
     for path in "${peers_paths[@]}"; do
@@ -142,11 +142,11 @@ peers_capture() {
     wait_for 10 grep -q 'listening on' "$RUN/tcpdump.log"
     peers_mount "$1" "$2" && guest client 'python3 /run/here/../peers/works.py read_counts /mnt/works' 260 | grep -qv error &&
         guest client unmount_all || return
-    sleep 1 # what is in tcpdump's hands gets written
+    sleep 1 # tcpdump writes the last packets
     stop tcpdump INT
     grep -q '^0 packets dropped by kernel' "$RUN/tcpdump.log"
 }
-# peers_offered PATH: a line for each READ: offset, count, lengths of the segments of its Write chunk or "none".
+# peers_offered PATH: prints a line for each READ: offset, count, and lengths of the segments of its Write chunk, or "none".
 peers_offered() {
     tshark -2 -r "$RUN/offered-$1.pcap" -Y 'nfs.procedure_v3 == 6 || nfs.opcode == 25' -T fields -e nfs.offset3 -e nfs.count3 \
         -e nfs.offset4 -e nfs.count4 -e rpcordma.writes_count -e rpcordma.segment_count -e rpcordma.rdma_length 2>/dev/null |
@@ -154,8 +154,8 @@ peers_offered() {
             for (i = 1; $5 > 0 && i <= segments[1]; i++) offered = i == 1 ? lengths[1] : offered "," lengths[i]
             print $1 $3, $2 $4, offered }' | sort -u
 }
-# peers_same_chunks DIRECT GATEWAY. Without a Write chunk may go what fits the inline threshold of the client's connection to
-# the gateway, 4,096 octets: that to NFS-Ganesha has one of 1,024.
+# peers_same_chunks DIRECT GATEWAY: compares the Write chunks in two files. A READ of less than 4,096 octets may have none through a
+# gateway: the client's inline threshold toward a gateway is 4,096 octets, and toward NFS-Ganesha 1,024.
 peers_same_chunks() {
     join -a 1 -a 2 -e absent -o 0,1.2,2.2 <(sed 's/ /:/' "$1" | sort) <(sed 's/ /:/' "$2" | sort) |
         awk '{ split($1, read, ":"); if ($2 != "none" && $2 == $3) equal++
@@ -195,8 +195,9 @@ ganesha_started() { [ "$(ganesha_starts)" -gt "$1" ] || ! alive ganesha; }
 
 # --- the newest Linux ------------------------------------------------------------
 
-# Client, filer and gateways on that kernel, the filer with XFS, which has ACLs and CLONE. rxe of Linux 6.1 does not report the
-# Sends of a gateway as failed if the filer's machine is gone, and that session ends after 60 s. MADE is what guests.sh boots.
+# Client, filer and gateways have the newest kernel, because rxe of Linux 6.1 does not report a gateway's Sends as failed when the
+# filer's machine is gone, and the session then ends only after 60 s. The filer has XFS, which has ACLs and CLONE. MADE has the kernels
+# that guests.sh can boot.
 # shellcheck disable=SC2034 # MADE, IN, FILER_FS
 peers_linux() {
     local name path role version
@@ -218,7 +219,7 @@ peers_linux() {
     IN=''
     gateways_end "${peers_gateways[@]}"
     guests_up siw client filer
-    # Linux 7.3 on both sides, without a gateway, too: some READs under krb5i end with EIO, in one load of three.
+    # With Linux 7.3 on both sides some READs with krb5i end with EIO in one of three loads, even without a gateway.
     KRB5_FILER=$name KRB5_KERNEL=$name KRB5_UNSTEADY=krb5i test_krb5
     for role in client filer gateway; do matrix_guest "$role" "$(grep -m 1 '^[0-9]' "$VM/kernel/list")"; done
 }

@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# rpcrdma-perf as a version 2 client, one gateway, rpcrdma-perf as a version 1 server:
-# no kernel takes part, but the sizes are those at which a plan changes its mind.
-# rpcrdma-perf verifies every byte and counts what differs as an error.
+# rpcrdma-perf as a version 2 client, one gateway, rpcrdma-perf as a version 1 server, without a guest. The sizes are those at which the
+# gateway changes the form of a message (proxy/plan). rpcrdma-perf verifies every octet, and counts a difference as an error.
 
 # Tiny and odd; around the thresholds 1024 and 4096, where the headers' own size
 # shifts the border; around a page, 64 KiB and 1 MiB; up to 4 MiB.
@@ -19,14 +18,14 @@ test_perf() {
     perf_sizes null 0
     for op in echo read write; do perf_sizes "$op" "${PERF_SIZES[@]}"; done
     for op in read write; do perf_sizes "$op" --no-reply-chunk "${PERF_SIZES[@]}"; done
-    # A reply that nobody has bounded may have 1 MiB (decision 52).
+    # A reply whose length the client has not limited may have 1 MiB (decision 52).
     perf_sizes echo --no-reply-chunk "${PERF_SIZES[@]:0:${#PERF_SIZES[@]}-3}"
     check "perf: echo --no-reply-chunk of 2 MiB is an error" eval '! perf_one echo 2097153 --no-reply-chunk'
     check "perf: the gateway ends on SIGTERM" stop perf
     stop perf-server
 }
 
-# perf_sizes OP [--no-reply-chunk] SIZE...: one line for the op, naming the sizes that failed.
+# perf_sizes OP [--no-reply-chunk] SIZE...: prints one line for OP, with the sizes that failed.
 perf_sizes() {
     local op=$1 option=() size bad=()
     shift

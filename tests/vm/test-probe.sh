@@ -1,11 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# rpcrdma-probe and the kernel: looks at the filer, tests it (never with --hostile: its
-# nfsd may crash), and plays the server for the kernel's client. Then the same over a device.
+# rpcrdma-probe and the kernel: the probe surveys the filer, tests it (never with --hostile, which may crash nfsd), and acts as a server
+# for the kernel's client. Then it does the same over a device.
 #
-# Where Linux 6.1's filer does otherwise than the document demands: RDMA_MSGP draws ERR_CHUNK;
-# so does a message of 12 octets; and one that ends within the RPC header is answered: if that takes long it
-# passes for silence.
+# Linux 6.1's filer deviates from RFC 8166: it answers RDMA_MSGP and a message of 12 octets with ERR_CHUNK, and it answers a message
+# that ends within the RPC header. If this last answer takes long, the probe takes it for silence.
 PROBE_KNOWN='v1.msgp v1.short.header'
 
 PROBE_PORT=20060
@@ -42,7 +41,7 @@ probe_filer() {
         median_us: .version_1.latency_us.median}' "$out")"
 }
 
-# The mount fails, for there is nothing behind NULL; what counts is how the client begins.
+# The mount fails, because the probe serves only NULL. The test checks how the client begins.
 probe_client() {
     local out=$RUN/prober.log
     guest client 'unmount_all' 30
@@ -64,7 +63,7 @@ probe_client() {
     say "probe: client: $(jq -c '{connections, messages, calls, credits, largest: .largest_message}' "$RUN/probe-client.json")"
 }
 
-# With verbs on the filer's siw, against our iWARP out here.
+# Runs the probe with verbs on the filer's siw, against fabric/iwarp in the namespace.
 probe_verbs() {
     local out=$RUN/probe-verbs.json
     [ -x "$BIN/test_contract_verbs" ] || { say "probe: no verbs in this build, skipped"; return; }
@@ -77,7 +76,7 @@ probe_verbs() {
         and .passed > 110 and .version_1.answer == "spoken" and .version_2.answer == "spoken"'
 }
 
-# probe_says FILE NAME FILTER: what jq makes of it is true.
+# probe_says FILE NAME FILTER: checks that the jq filter FILTER is true for the JSON in FILE.
 probe_says() {
     check "probe: $(basename "${1%.json}" | sed 's/probe-//'): $2" jq_true "$3" "$1"
 }

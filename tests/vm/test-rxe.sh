@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The kernel's client and filer over software RoCE (rxe), verbs on both legs of gateways in a
-# guest of their own: the stories that the other tests tell of iWARP, and what only RoCE has,
-# Memory Windows and remote invalidation.
+# The kernel's client and filer over software RoCE (rxe). The gateways are in a guest of their own, with verbs on both legs. The test
+# repeats checks of the tests for iWARP. It also checks Memory Windows and remote invalidation, which no other test has.
 #
 #   rxe-direct   v1 - v1       client -rxe-[verbs verbs]-rxe- filer
 #   rxe-chained  v1 - v2 - v1  client -rxe-[verbs verbs]-rxe-[verbs verbs]-rxe- filer
@@ -16,7 +15,7 @@ test_rxe() {
     mounts_prepare 64 5000
     mounts_one rxe-direct 3
     mounts_one rxe-chained 4.2
-    mounts_prepare 8 500 # the rest of it is the same story
+    mounts_prepare 8 500 # smaller, because the paths above had the large files
     mounts_one rxe-direct 4.2
     mounts_one rxe-chained 3
     local chain
@@ -33,7 +32,7 @@ test_rxe() {
     check "rxe: nothing of the device is left in use" rxe_resources_are "$(cat "$RUN/rxe-before")"
 }
 
-# Two workers in those of the chain: one device, several users of it in a process.
+# The gateways of the chain have two workers, so that several threads of a process use one device.
 rxe_chains_up() {
     local at=${GUEST_ADDRESS[gateway]}
     GW_RECEIVES=${DIRECT_RECEIVES:-auto} GW_MEMORY=128M gateway rxe-direct "verbs:$at:20049" 1 "verbs:$FILER" 1
@@ -43,7 +42,7 @@ rxe_chains_up() {
     chain rxe-chained "$at" 20050 rxe-near
 }
 
-# A client's address at the filer, by the map, which the device has to have.
+# The filer sees a client's mapped address (`source`). A mount fails if the device does not have this address.
 rxe_source() {
     local at=${GUEST_ADDRESS[gateway]} seen=10.77.0.99 name="rxe: source"
     guest gateway "ip address add $seen/24 dev eth0"
@@ -60,7 +59,7 @@ rxe_source() {
     gateways_end rxe-source
 }
 
-# One mount with its traffic captured and the devices' own figures read before, under and after it.
+# One mount. Its traffic is captured, and the devices' counters are read before, during and after it.
 rxe_wire() {
     local name="rxe: rxe-direct NFSv3" file=$RUN/rxe.pcap before
     before=$(guest gateway rdma_resources)
@@ -75,7 +74,7 @@ rxe_wire() {
     rxe_windows_in_use "$name"
     report rxe-direct >"$RUN/rxe-report"
     guest client unmount_all
-    sleep 1 # what is in tcpdump's hands gets written
+    sleep 1 # tcpdump writes the last packets
     stop tcpdump INT
     check "$name: nothing missed" grep -q '^0 packets dropped by kernel' "$RUN/tcpdump.log"
     check "$name: queue pairs and regions are as before" wait_for 10 rxe_resources_are "$before"
@@ -84,14 +83,14 @@ rxe_wire() {
 }
 rxe_resources_are() { [ "$(guest gateway rdma_resources)" = "$1" ]; }
 
-# iproute2 and the kernel count regions, not windows; but on rxe each window in use has a region
-# of its own (fabric/verbs), and the driver's functions can be counted.
+# iproute2 shows memory regions but no windows. On rxe each window in use has a region of its own (fabric/verbs), so the number of
+# regions shows windows. Calls of the driver's functions are counted, too.
 rxe_windows_in_use() {
     local name=$1 least most allocated bound
     for _ in {1..20}; do
         read -r least most < <(guest gateway 'sampled_regions')
         [ "${most:-0}" -le "${least:-0}" ] || break
-        # A look now and then can miss what lives for microseconds: once more.
+        # A window is in use for microseconds, so the samples can miss all windows: repeat.
         guest gateway 'sample_regions'
         guest client 'drop_caches && cmp /run/data /mnt/data' 120
     done
@@ -125,14 +124,14 @@ rxe_invalidations() {
     check "$name: every handle of the gateway's is a Memory Window's" all_windows <"$RUN/rxe-offered-gateway"
 }
 rxe_offered() { rxe_keys "$1" "$2" "$3" rpcordma.rdma_handle rpcordma | sort -u; }
-# One that the device sends again, its acknowledgement being late, is one. tshark prints IETH twice.
+# A Send that the device repeats, because its acknowledgement is late, counts once. tshark prints the field IETH twice.
 rxe_invalidated() {
     tshark -2 -r "$1" -Y "ip.src == $2 && ip.dst == $3 && $RXE_INVALIDATES" -T fields -E separator=/t \
         -e infiniband.bth.destqp -e infiniband.bth.psn -e infiniband.ieth 2>/dev/null | sort -u |
         awk '{ sub(/,.*/, "", $3); sub(/^0x/, "", $3); if ($3 != "") print $3 }'
 }
 
-# rxe_keys FILE SOURCE DESTINATION FIELD FILTER: one a line.
+# rxe_keys FILE SOURCE DESTINATION FIELD FILTER: prints the values of FIELD, one a line.
 rxe_keys() {
     tshark -2 -r "$1" -Y "ip.src == $2 && ip.dst == $3 && $5" -T fields -E separator=/t -e "$4" 2>/dev/null |
         awk -F, '{ for (i = 1; i <= NF; i++) { sub(/^0x/, "", $i); if ($i != "") print $i } }'

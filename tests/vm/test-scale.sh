@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2034 # what lab.sh looks at
 # SPDX-License-Identifier: BSD-2-Clause
-# deploy/scale: HAProxy in front of two gateways, each of the three in a network namespace of its own (those of test-ha.sh). Under a
-# kernel mount's verified load the gateway that has the mount is killed, drained by its end, and replaced, in turn.
+# deploy/scale: HAProxy in front of two gateways, each of the three in a network namespace of its own (those of test-ha.sh). A kernel
+# mount has a verified load. Meanwhile the gateway that has the mount is killed, ended (so that it drains), and replaced, in turn.
 #
 #     client --- 10.77.0.10 HAProxy --- ha-1 (10.77.0.11), ha-2 (10.77.0.12) --- filer
 #
-# SCALE=COUNT of these ("3").
+# SCALE=COUNT changes ("3").
 
 test_scale() {
     local n
@@ -20,7 +20,7 @@ test_scale() {
     for n in 0 1 2; do kill "${HA_NET[$n]}"; done
 }
 
-# The configuration of deploy/scale, with this lab's addresses, and two of its three gateways.
+# Starts HAProxy with the configuration of deploy/scale, with the lab's addresses and two of the three gateways.
 scale_proxy() {
     local name=haproxy
     sed "s/192\.0\.2\./10.77.0./; /server gw3 /d; s/maxconn .*/maxconn 1000/" "$TOP/deploy/scale/haproxy.cfg" >"$RUN/haproxy.cfg"
@@ -30,7 +30,7 @@ scale_proxy() {
 }
 
 scale_sessions() { "$BIN/rpcrdma-gwctl" --socket "$RUN/ha-$1.control" --json status 2>/dev/null | jq -r 'select(.status) | .status.sessions'; }
-# scale_owner: the gateway that has the mount, in $OWNER; true if exactly one has it.
+# scale_owner: sets $OWNER to the gateway that has the mount. Succeeds if exactly one has it.
 scale_owner() {
     local n
     OWNER=''
@@ -38,7 +38,7 @@ scale_owner() {
     [ "${#OWNER}" -eq 1 ]
 }
 
-# scale_change NUMBER: in one of three ways; the load goes on.
+# scale_change NUMBER: kills, ends or replaces the gateway that has the mount. The load must go on.
 scale_change() {
     local from to opened
     wait_for 30 scale_owner || return

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Receives that connections share, over software RoCE in one guest: memory follows the load, not
-# the number of connections, whether clients come, stay idle, work or send more than they may.
+# Receives that connections share, over software RoCE in one guest. Memory depends on the load and not on the number of connections:
+# while clients connect, are idle, work, and send more than was granted.
 #
 #   verbs_idle, verbs_overrun, rpcrdma-perf -rxe-[gateway, verbs both legs]-rxe- rpcrdma-perf
 #
-# Gateways are given little memory: 48 MiB of 128 are for connections. A session's queues take 370 KiB
-# of that, and where it has Receives of its own these take 1 MiB more.
+# The gateways have little memory: 48 of 128 MiB are for connections. A session's queues take 370 KiB of the 48 MiB. Receives of its
+# own would take 1 MiB more.
 
 test_shared() {
     verbs_built || return
@@ -26,8 +26,8 @@ shared_gateway() {
     GW_RECEIVES=$2 GW_WORKERS=$3 GW_MEMORY=$((128 * $3))M gateway "$1" "verbs:$at:20049" 1 "verbs:$at:21049" 1
 }
 
-# idle NAME COUNT: so many clients come, and stay until NAME is stopped; which fails if one of
-# them did not. idle_open NAME: how many there are.
+# idle NAME COUNT: connects COUNT clients, which are idle until NAME is stopped. Stopping fails if a client was disconnected before.
+# idle_open NAME: prints how many clients were accepted.
 idle() {
     : >"$RUN/$1.log"
     start_in gateway "$1" "$BIN/verbs_idle" "${GUEST_ADDRESS[gateway]}" 20049 "$2"
@@ -35,7 +35,7 @@ idle() {
 }
 idle_open() { sed -n 's/^open=\([0-9]*\) .*/\1/p' "$RUN/$1.log"; }
 
-# verbs_sum NAME KEY: of all workers.
+# verbs_sum NAME KEY: prints the sum of the figure KEY of all workers.
 verbs_sum() { report "$1" | grep 'event=worker.verbs ' | field "$2" | awk '{ n += $1 } END { print n + 0 }'; }
 srqs() { guest gateway "rdma_held $1" | sed -n 's/^srq=//p'; }
 
@@ -62,7 +62,7 @@ shared_load() {
     shared_idle || return
     shared_busy 24 null 0 16 || return
     local at_rest posted
-    at_rest=$(guest gateway 'rdma_held shared') # what is made once and kept is there now
+    at_rest=$(guest gateway 'rdma_held shared') # resources that the gateway allocates once and keeps are allocated now
     SHARED_HEAP=$(shared_heap)
     shared_crowd
     wait_for 30 shared_over || fail "shared: sessions are left"
@@ -72,7 +72,7 @@ shared_load() {
     idle shared-crowd 90
     check "shared: there is room for as many clients again" same 90 "$(idle_open shared-crowd)"
     check "shared: and they stayed" stop shared-crowd
-    # A queue that is to shrink loses Receives with messages alone.
+    # A queue shrinks only when messages consume its Receives.
     check "shared: a little load without errors" no_errors \
         "$(guest gateway "ulimit -l unlimited; timeout 60 $(shared_client 1 null 0 1 8)" 70)"
     posted=$(verbs_sum shared receives_posted)
@@ -81,10 +81,10 @@ shared_load() {
 }
 shared_over() { report shared | grep -q 'event=worker.counters .*sessions=0 '; }
 shared_heap() { wait_for 30 shared_over; report shared | grep 'event=process ' | field heap_live; }
-# Nothing for messages is allocated beside what is made at the start; transactions were more before.
+# Messages need no further allocations. The pool of transactions was at least as large before (shared_busy).
 shared_memory_is_back() { [ "$(shared_heap)" -le "$SHARED_HEAP" ]; }
 
-# One client, then 90 more that do nothing.
+# 90 idle clients beside one need no more Receives than that one.
 shared_idle() {
     local one many
     idle shared-one 1
@@ -101,7 +101,7 @@ shared_idle() {
     check "shared: the one stayed" stop shared-one
 }
 
-# shared_client CONNECTIONS OP SIZE DEPTH SECONDS: the command of one that verifies all data.
+# shared_client CONNECTIONS OP SIZE DEPTH SECONDS: prints the command of a client that verifies all data.
 shared_client() {
     echo "$BIN/rpcrdma-perf client --connect verbs:${GUEST_ADDRESS[gateway]}:20049 --version 1 \
         --connections $1 --op $2 --size $3 --depth $4 --time $5 --timeout 60 --json"
@@ -119,15 +119,15 @@ shared_busy() {
     check "shared: and grew from $idle Receives to $SHARED_POSTED" test "$SHARED_POSTED" -gt "$idle"
 }
 
-# How many sessions ended that their clients did not close.
+# shared_ended: prints the number of sessions that ended with an error.
 shared_ended() { grep 'event=session.end ' "$RUN/shared.log" | grep -vc ' cause=ok '; }
 
-# Idle ones, busy ones, and clients that send 1024 calls at once where 64 were granted.
+# Idle clients and busy clients beside clients that send 1024 calls at once although 64 were granted.
 shared_crowd() {
     local before
     idle shared-crowd 60
     start_in gateway shared-busy "$(shared_client 8 echo 700 8 15)"
-    sleep 3 # it is at work
+    sleep 3 # the busy clients work now
     before=$(shared_ended)
     check "shared: every session of a client that overruns is ended" guest gateway \
         "ulimit -l unlimited; timeout 120 $BIN/verbs_overrun ${GUEST_ADDRESS[gateway]} 20049 4 >/run/overrun.log 2>&1" 130

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# fabric/verbs on software iWARP (siw), in a guest of its own between the kernel's client and
-# filer, with the stories that the other tests tell of fabric/iwarp. Then both fabrics in one
-# route and on both ends of one connection: our iWARP in user space and the kernel's.
+# fabric/verbs on software iWARP (siw), in a guest of its own between the kernel's client and filer. The test repeats checks of the
+# tests for fabric/iwarp. Then routes have a different fabric on each leg, and connections have fabric/iwarp at one end and siw at the
+# other.
 #
 #   siw-direct   v1 - v1     client -siw-[verbs  verbs]-siw- filer
 #   siw-chained  v1 - v2 -v1 client -siw-[verbs  verbs]-siw- - [iwarp  iwarp]- filer
@@ -23,7 +23,7 @@ test_siw() {
     fio_one siw-direct 4.2 3M
     fio_one siw-chained 3 3M
     local chain
-    mounts_prepare 8 500 # the rest of it is the same story
+    mounts_prepare 8 500 # smaller, because the paths above had the large files
     mounts_one siw-direct 4.2
     mounts_one siw-chained 3
     for chain in siw-in siw-out; do
@@ -51,7 +51,7 @@ siw_chains_up() {
     chain siw-out "$at" 20052 siw-out
 }
 
-# The same rpcrdma-perf with fabric iwarp out here and verbs in there, each as the server.
+# rpcrdma-perf runs with fabric iwarp in the namespace and with verbs in the guest. Each is the server once.
 siw_perf() {
     local op version at=${GUEST_ADDRESS[gateway]}
     start_in gateway siw-server "$BIN/rpcrdma-perf" server --listen "verbs:$at:21070" --memory 64

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The short story for kernels that the other tests do not run with (VM_KERNEL=debian): one mount
-# v1 - v2 - v1, data both ways, fio, a recall, and parties that die under load.
+# A short selection of checks, for kernels with which the other tests do not run (VM_KERNEL=debian): one mount v1 - v2 - v1, data in
+# both directions, fio, a recall of a delegation, and guests and gateways that are killed under load.
 
 test_story() {
     chains_up
