@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What a client asks for most, attributes, costs next to nothing on the way: through both chains no gateway
-# takes a block of memory above 16 KiB for it, and no filer answers by RDMA Write.
+# GETATTR, the most frequent call of clients, costs little: for GETATTRs no gateway of either chain takes a block of memory above
+# 16 KiB, and no filer answers by RDMA Write.
 
 test_attributes() {
     chains_up
@@ -24,14 +24,14 @@ attributes_one() {
 
 mount_without_cache() { fresh_mount "$1" "$2,noac" && guest client 'stat /mnt/asked >/dev/null'; }
 
-# costs GATEWAY: calls, calls with a large block, and replies by RDMA Write, of all its workers so far.
+# costs GATEWAY: prints the calls, the calls with a large block, and the replies by RDMA Write, of all workers since their start.
 costs() {
     local counters name
     counters=$(report "$1" | grep 'event=worker.counters ')
     for name in calls large written; do field "$name" <<<"$counters" | paste -sd+ | bc; done | xargs
 }
 
-# cost_nothing NAME BEFORE AFTER
+# cost_nothing NAME BEFORE AFTER: checks that between two results of costs no call took a large block or an RDMA Write.
 cost_nothing() {
     local name=$1 calls large written
     # shellcheck disable=SC2086 # words

@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What a stranger reads on the wire. The version 1 legs of both chains are captured on
-# the bridge and dissected by tshark as it is; the version 2 leg, which never leaves
-# the namespace, on its loopback, and dissected with deploy/wireshark. The gateway asks
-# for CRC and siw then computes it, so the CRC of both sides is checked by a third.
+# The messages on the wire are valid for another implementation, tshark.
+#
+# - The version 1 legs of both chains are captured on the bridge. tshark dissects them without additions.
+# - The version 2 leg is captured on the loopback of the namespace. tshark dissects it with deploy/wireshark.
+# - The gateway asks for CRC, so siw computes it, too. tshark checks the CRCs of both.
 
 lua=$TOP/deploy/wireshark/rpcrdma2.lua
 scratch=$RUN
@@ -19,14 +20,14 @@ test_capture() {
     capture_types
 }
 
-# capture NAME INTERFACE FILE FILTER; captured NAME CHECKED ends it.
+# capture NAME INTERFACE FILE FILTER: starts tcpdump. captured NAME CHECK: ends it, and checks that it has lost no packet.
 capture() {
     : >"$RUN/$1.log"
     start "$1" tcpdump -Z root -i "$2" -B 65536 -s 0 -U -w "$3" "$4"
     wait_for 10 grep -q 'listening on' "$RUN/$1.log"
 }
 captured() {
-    sleep 1 # what is in tcpdump's hands gets written
+    sleep 1 # tcpdump writes the last packets
     stop "$1" INT
     check "$2: nothing missed" grep -q '^0 packets dropped by kernel' "$RUN/$1.log"
 }
@@ -45,10 +46,9 @@ capture_one() {
     capture_read "$name" "$v1"
 }
 
-# One WRITE at a time: where the answer to one RDMA Read ends and that to the next begins in one
-# packet, tshark 4.0 loses what is left of the packet, and calls the next WRITE malformed. With a
-# READLINK that takes the Reply chunk, and a recall of a delegation, where there are some, so that calls
-# go both ways.
+# The client makes one WRITE at a time. If two Read Responses share a packet, tshark 4.0 loses the rest of the packet, and reports the
+# next WRITE as malformed. There is a READLINK, which needs a Reply chunk. With NFSv4.1 a delegation is recalled, so that calls go in
+# both directions.
 capture_work() {
     fresh_mount "$1" "$2" && guest client "mount -o remount,sync /mnt && small_work /mnt/captured && $long_link" 120 ||
         return
@@ -76,15 +76,15 @@ capture_read() {
     check "$name: every CRC good" test "$(count_crc Good "$text")" -gt 100 -a "$(count_crc Bad "$text")" -eq 0
     damage "$file"
     check "$name: a damaged octet would have been found" test "$(dissect "$file.damaged" | count_crc Bad -)" -gt 0
-    rm -f "$file.damaged" "$text" # large, and made again from the capture at any time
+    rm -f "$file.damaged" "$text" # large, and can be made again from the capture
 }
 
-# In two passes: in one, tshark 4.0 takes a READ reply for malformed when its data
-# came in a Write chunk, even between a kernel and a kernel.
+# tshark makes two passes. In one pass tshark 4.0 reports a READ reply as malformed if its data came in a Write chunk, even between
+# two kernels.
 dissect() { tshark -2 -V -r "$1" 2>/dev/null; }
 count_crc() { grep -c "CRC check: .*($1 CRC32" "$2"; }
 
-# Every MPA reply, of which there is one a leg at least, has the C flag.
+# Every MPA reply has the C flag. There is at least one for each leg.
 crc_agreed() {
     local flags
     flags=$(tshark -r "$1" -Y iwarp_mpa.rep -T fields -e iwarp_mpa.crc_flag 2>/dev/null)
@@ -120,8 +120,7 @@ capture_read_v2() {
     say "$name: $(named "$text" | sort | uniq -c | tr -s ' \n' ' ')"
 }
 
-# sends FILE: how many Sends tshark counts that knows nothing of version 2: RDMAP's opcodes
-# 3 to 6, the last segment of each.
+# sends FILE: prints the number of Sends, counted by tshark without the dissector: last segments with RDMAP's opcodes 3 to 6.
 sends() {
     tshark -r "$1" -o iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE -T fields \
         -e iwarp_rdma.opcode -e iwarp_ddp.last_flag 2>/dev/null |
@@ -138,8 +137,8 @@ both_ways() {
     done
 }
 
-# A mount that is well has no use for some header types. rpcrdma-probe draws them from the gateway
-# of the mount, and, as an NFS server has none but NULL to offer it, long ones from rpcrdma-perf.
+# A mount without errors does not use some header types. rpcrdma-probe makes the mount's gateway send them. For long messages
+# rpcrdma-perf is the server, because the probe uses only NULL with an NFS server.
 capture_types() {
     local name="capture: every header type" file=$RUN/capture-types.pcap type
     start perf "$BIN/rpcrdma-perf" server --listen "iwarp:$HOST:20052"

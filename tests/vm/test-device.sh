@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# rpcrdma-probe --device: what it finds of rxe0 and siw0 is what a gateway logs of them at start, and what
-# it tries is as the adapters' table has it (docs/adapters.md). Not every kernel's siw connects to itself.
+# rpcrdma-probe --device reports the same properties of rxe0 and siw0 as a gateway logs at its start. Its trials have the results that
+# docs/adapters.md has. (The siw of some kernels cannot connect to itself.)
 
 test_device() {
     verbs_built || return
@@ -17,7 +17,7 @@ test_device() {
     check "device: one that is not there" device_is_not_there
 }
 
-# device_one rxe|siw NOTHING FILTER: its table, and a gateway's log.
+# device_one rxe|siw PREFIX FILTER: checks the table and the JSON that the probe prints of the device, and a gateway's log.
 device_one() {
     local name=${1}0 at=${GUEST_ADDRESS[gateway]}
     guests_up "$1" gateway
@@ -32,7 +32,7 @@ device_one() {
 }
 device_probe() { guest gateway "ulimit -l unlimited; timeout 60 $BIN/rpcrdma-probe --device $* 2>&1" 70; }
 
-# device_agrees NAME LOG: each figure and word.
+# device_agrees NAME LOG: the log has every property that the probe found, with the same value.
 device_agrees() {
     local key line
     line=$(grep "event=verbs.device device=$1 " "$2" | head -n 1)
@@ -43,7 +43,7 @@ device_agrees() {
     done
 }
 
-# Without leave, siw keeps a gateway from starting, and the log says what would help.
+# Without insecure_handles = "allow" a gateway does not start on siw, and its log names this key.
 device_refused() {
     sed 's/insecure_handles = "allow"/insecure_handles = "refuse"/' "$RUN/device-siw.conf" >"$RUN/refused.conf"
     check "device: siw is refused where the operator does not allow it" eval \

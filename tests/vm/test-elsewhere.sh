@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What leads a client of version 4.1 from one address of gateways to another: a referral, and trunking. Two gateways, as
-# two addresses of one filer.
+# An NFSv4.1 client goes from the address of one gateway to the address of another one: by a referral, and by trunking. The two
+# gateways are two addresses of one filer.
 
 ELSEWHERE=10.77.0.6
 test_elsewhere() {
@@ -12,7 +12,7 @@ test_elsewhere() {
     elsewhere_trunked
     gateways_end direct elsewhere
     inside ip address del "$ELSEWHERE/24" dev br0
-    [ -z "${PID[near]:-}" ] || gateway_direct # as others expect it
+    [ -z "${PID[near]:-}" ] || gateway_direct # other tests need it
     # shellcheck disable=SC2034 # for verdicts.sh
     IN=''
 }
@@ -24,7 +24,7 @@ elsewhere_up() {
     gateway elsewhere "iwarp:$ELSEWHERE:20049" 1 "iwarp:$FILER" 1
 }
 
-# The client goes to the address named by RDMA; where it knows that filer already, it stays with the connection it has.
+# The client connects by RDMA to the address in the referral. It notices that it knows the filer, and keeps its first connection.
 elsewhere_referred() {
     guest filer "mkdir -p /srv/export/moved && mount --bind /srv/export/moved /srv/export/moved &&
         exportfs -o rw,no_root_squash,insecure,fsid=7,no_subtree_check,refer=/@$ELSEWHERE '*:/srv/export/moved' &&
@@ -37,7 +37,7 @@ elsewhere_referred() {
     guest filer "exportfs -u '*:/srv/export/moved'; umount /srv/export/moved"
 }
 
-# Linux keeps to the first address; with max_connect it takes both.
+# Linux uses only the first address; with max_connect it uses both.
 elsewhere_trunked() {
     local options at
     for options in '' ,max_connect=4; do

@@ -1,15 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What goes wrong over RoCE, under load: clients that overrun what they were granted, the device
-# of the gateways removed and added again, a gateway and a client killed. Sessions end, the
-# others go on, and what they held is given back. Each connection of rxe-direct has Receives of
-# its own, those of rxe-chained share them (test-shared.sh tells of clients that overrun there).
+# Faults over RoCE, under load: clients that send more calls than were granted; the gateways' device is removed and added again; a
+# gateway and a client are killed. The sessions concerned end and give back their resources, and the others go on. Each connection of
+# rxe-direct has Receives of its own. Connections of rxe-chained share Receives; test-shared.sh tests clients that send too much there.
 
 test_faults() {
     verbs_built || return
     guests_up rxe client filer gateway
     GW_TIMEOUT=60 DIRECT_RECEIVES=own rxe_chains_up
-    # The measure is taken when everything is there that is made once and kept.
+    # Resources are counted after a first mount, when the gateway has allocated everything that it allocates once and keeps.
     check "faults: a first mount" fresh_mount rxe-direct 3 || return
     guest client 'verified_load --numjobs=16 --size=1M' 240
     guest client keep_loading
@@ -23,7 +22,7 @@ test_faults() {
     faults_removal rxe-direct 4.1 rxe-direct
     check "faults: device removed: all is given back" faults_all_given_back
     faults_removal rxe-chained 3 rxe-near
-    kill_client rxe-chained 4.1 idle # RoCE itself would never miss it
+    kill_client rxe-chained 4.1 idle # RoCE does not notice the loss of an idle peer
     guest client unmount_all
     gateways_end rxe-near rxe-far
     kill_in_turn rxe-direct 3 rxe-direct
@@ -31,16 +30,16 @@ test_faults() {
     gateways_end rxe-direct
 }
 
-# Resources that rxe-direct holds: of the device, descriptors, and memory (live heap blocks).
+# faults_held: prints the device's resources and the descriptors that rxe-direct holds.
 faults_held() {
     guest gateway 'rdma_held rxe-direct'
     report rxe-direct | grep 'event=process ' | grep -o 'descriptors=[0-9]*'
 }
 faults_heap() { report rxe-direct | grep 'event=process ' | field heap_live; }
 faults_idle() { report rxe-direct | grep -q 'event=worker.counters .*sessions=0 '; }
-# Transactions come from slabs that stay, for as many as there ever were at once, and how many that
-# are when clients overrun beside a load is a matter of luck. A session left behind is not: if there
-# are more blocks than before, the same again must not make more by one a session.
+# faults_all_given_back: whether rxe-direct holds no more than before. The heap can have more blocks, because the pool of transactions
+# keeps memory for the largest number that was in use at once, and this number varies. If there are more blocks, the fault is repeated:
+# a leak would add at least one block for each session.
 faults_all_given_back() {
     local heap rounds=3
     wait_for 30 faults_idle && wait_for 30 eval 'same "$FAULTS_AT_REST" "$(faults_held)"' ||
@@ -54,9 +53,9 @@ faults_all_given_back() {
     done
 }
 
-# Sessions one after the other, of 1024 calls at once where 64 were granted. Linux 6.1's filer
-# waits for each of its Sends with an nfsd thread. When a client leaves, those wait until rxe's
-# retries are used up, and nobody else is served for up to 10 s: not many sessions, and long timeouts.
+# Each session sends 1024 calls at once although 64 were granted. There are few sessions, and time-outs are long: in Linux 6.1's filer
+# an nfsd thread waits for each Send. When a client disconnects, these threads wait until rxe has used up its retries. For up to 10 s
+# the filer then serves no other client.
 faults_overrun() {
     local name="faults: overrun" before live
     check "$name: mount" fresh_mount rxe-direct 3 || return
@@ -76,8 +75,8 @@ faults_overrun_sessions() {
     guest client "ulimit -l unlimited; timeout 300 $BIN/verbs_overrun ${GUEST_ADDRESS[gateway]} 20049 $1" 310 >>"$RUN/faults-overrun.log"
 }
 
-# faults_removal CHAIN VERSION GATEWAY: the gateways' device goes and another comes, while the
-# kernel's client is at work by way of GATEWAY.
+# faults_removal CHAIN VERSION GATEWAY: removes the gateways' device, and adds another one, while the kernel's client has a load
+# through GATEWAY.
 faults_removal() {
     local name="faults: device removed: $1" before
     check "$name: mount" fresh_mount "$1" "$2" || return

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Mixed reads and writes, 4 KiB to 1 MiB, 16 jobs, every block verified by fio. Large results are cut through, as with all
-# gateways in no other test; or never, by hand, with GW_CUT_THROUGH=false, which all other tests know as well.
+# Mixed reads and writes, 4 KiB to 1 MiB, 16 jobs; fio verifies every block. All large results are cut through, which is so in no other
+# test (cut_through_from is 0). By hand, with GW_CUT_THROUGH=false, no result is; all other tests have this variable, too.
 
 test_fio() {
     GW_CUT_THROUGH_FROM=0 chains_up
@@ -19,7 +19,7 @@ test_fio() {
 }
 fio_passed() { report "$1" | grep 'event=worker.counters ' | field passed_bytes | awk '{ n += $1 } END { print n + 0 }'; }
 
-# fio_one CHAIN VERSION SIZE: that much each job.
+# fio_one CHAIN VERSION SIZE: a load of 16 jobs with SIZE each.
 fio_one() {
     local name="fio: $1 NFSv$2"
     guest filer 'rm -rf /srv/export/fio; mkdir /srv/export/fio'

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Host authentication of two gateways in a row: kernel mounts where both have to prove their names on the
-# version 2 hop, over iWARP in user space and over verbs. Beside them a route of the same gateway
-# that believes another authority: it refuses its client, and the mount goes on.
+# Host authentication between two gateways in a row. Kernel mounts go through a version 2 hop on which both gateways must prove their
+# names, over iWARP in user space and over verbs. Another route of the same gateway trusts another authority: it refuses its client,
+# and the mount goes on.
 #
 #   proved    client - v1 - near 20070 == v2, require == far 20071 - v1 - filer
 #   doubting  client - v1 - near 20072 == v2, refused == far 20071
@@ -13,7 +13,7 @@ test_hostauth() {
     hostauth_one rxe verbs "${GUEST_ADDRESS[gateway]}" gateway
 }
 
-# hostauth_one DEVICE FABRIC ADDRESS GUEST: gateways there, in the namespace if GUEST is empty.
+# hostauth_one DEVICE FABRIC ADDRESS GUEST: starts the gateways in GUEST, or in the namespace if GUEST is empty, and tests them.
 hostauth_one() {
     local fabric=$2 at=$3 place=$4 name="hostauth: $2" near=near-$2 far=far-$2 chain=hostauth-$2 before
     # shellcheck disable=SC2086 # none, or one
@@ -34,7 +34,7 @@ hostauth_one() {
     gateways_end "$near" "$far"
 }
 
-# Names of hostauth_one's: a mount under load, and beside it a client that is refused.
+# A client is refused while a mount is under load. The variables are those of hostauth_one.
 hostauth_refused() {
     check "$name: mount, under load" fresh_mount "$chain" 4.2
     guest client 'cp /run/data /mnt/data'
@@ -83,7 +83,7 @@ EOF
 EOF
 }
 hostauth_files() { echo "certificate = \"$keys/$1.pem\"; key = \"$keys/$1.pem\"; ca = \"$keys/$2.pem\";"; }
-hostauth_routes() { # what stands on standard input
+hostauth_routes() { # the routes of standard input
     cat <<EOF
 workers = 1;
 memory_limit = "256M";

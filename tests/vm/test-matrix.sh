@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Two generations of Linux as client and filer: each pair of kernel/list but the one that all other
-# tests run with. What a pair has to show is a mount with data both ways, fio and callbacks.
+# Client and filer with different kernels: each pair of kernel/list, except the pair with which all other tests run. A pair must pass a
+# mount with data in both directions, fio, and callbacks.
 
 test_matrix() {
     local client filer names
@@ -35,7 +35,7 @@ matrix_pair() {
     IN=''
 }
 
-# matrix_guest ROLE KERNEL: boots it with that one, the filer with an empty disk.
+# matrix_guest ROLE KERNEL: boots the guest with KERNEL, unless it runs this kernel. The filer then has an empty disk.
 matrix_guest() {
     [ "${KERNEL[$1]}" != "$2" ] || return 0
     [ -z "${PID[client]:-}" ] || guest client unmount_all 30

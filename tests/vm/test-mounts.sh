@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Every NFS version through both chains: data both ways, and a large directory.
+# Every NFS version through both chains: data in both directions, and a large directory.
 
 test_mounts() {
     chains_up
@@ -13,7 +13,7 @@ test_mounts() {
     done
 }
 
-# mounts_prepare MIB NAMES: how much the client writes, and how large the directory is.
+# mounts_prepare MIB NAMES: makes MIB of data for the client to write, and a directory with NAMES names.
 mounts_prepare() {
     MOUNTS_MIB=$1 MOUNTS_NAMES=$2
     guest client "head -c ${MOUNTS_MIB}M /dev/urandom >/run/data"

@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# One mount that asks for eight connections: as many sessions at each gateway, one client at the filer, and no
-# wrong octet.
+# A mount with eight connections (nconnect): each gateway has eight sessions, the filer sees one client, and no octet is wrong.
 
 test_nconnect() {
     chains_up
@@ -18,8 +17,8 @@ test_nconnect() {
     nfs3far_down
 }
 
-# nconnect_seen GATEWAY ADDRESS: nothing but vers=3,proto=rdma,nconnect=8, by the rules and the map of the gateways that are
-# up. The filer has eight connections with GATEWAY, and one client.
+# nconnect_seen GATEWAY ADDRESS: mounts with only vers=3,proto=rdma,nconnect=8, through gateways that forward side protocols and map
+# addresses. The filer must have eight connections, all from ADDRESS.
 nconnect_seen() {
     local name="nconnect: side_ports, $1"
     guest filer 'rm -rf /srv/export/fio'
@@ -37,7 +36,7 @@ nconnect_one() {
     guest filer 'rm -rf /srv/export/fio'
     check "$name: mount" fresh_mount "$1" "$2,nconnect=8" || return
     check "$name: fio verifies, zero errors" guest client 'verified_load --numjobs=8 --size=4M' 240
-    # For version 4 Linux 6.1 takes it over TCP alone, and makes one connection.
+    # With NFSv4 over RDMA Linux 6.1 ignores nconnect, and makes one connection.
     [ "$2" != 3 ] || for gateway in "${FIRST[$1]}" $([ "$1" = chained ] && echo far); do
         check "$name: eight sessions at $gateway" same 8 "$(live_sessions "$gateway" | wc -l)"
     done

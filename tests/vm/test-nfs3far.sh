@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The story of test-nfs3.sh over two gateways with version 2 between them, on machines (here: networks) of their own:
-# each has a map, the second's from the addresses that the first gave, and each carries what is beside RDMA one
-# step further.
+# The checks of test-nfs3.sh through two gateways with version 2 between them, each in a network namespace of its own. Each gateway maps
+# addresses; the second maps those that the first gave. Each forwards the side protocols to the next hop.
 
 FAR=10.77.0.5
 test_nfs3far() {
@@ -18,7 +17,7 @@ test_nfs3far() {
     IN=''
 }
 
-# The far gateway's network, on the same bridge.
+# Makes the far gateway's network namespace, on the same bridge.
 far_network() {
     unshare --net sleep infinity &
     FAR_NET=$!

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The story of test-nfs3.sh over IPv6: proto=rdma6, what is beside RDMA over tcp6 and udp6, and a network of addresses
-# that is the gateway's by a route alone. Neighbours are not told of such addresses: the filer has a route.
+# The checks of test-nfs3.sh over IPv6: proto=rdma6, side protocols over tcp6 and udp6. The gateway has the mapped addresses only by a
+# local route, and does not announce them to neighbours, so the filer has a route to them.
 
 test_nfs3v6() {
     # shellcheck disable=SC2034 # for test-nfs3.sh

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# A filer that hands out layouts (pNFS, RFC 8881 12; block layouts of XFS, RFC 5663, the only ones Linux' nfsd has) for a
-# device that its client does not see: the layouts pass, and the client, which cannot use them, reads and writes through
-# the gateway. By hand, and with VM_KERNEL=debian: the lab's own kernels have no layouts.
+# A filer that returns layouts (pNFS, RFC 8881 12) for a device that its client cannot reach. The gateway passes the layouts. The client
+# cannot use them, so it reads and writes through the gateway. The layouts are block layouts of XFS (RFC 5663), the only ones of Linux's
+# nfsd. By hand, with VM_KERNEL=debian, because the lab's own kernels have no layouts.
 
 test_pnfs() {
     guests_up siw client filer

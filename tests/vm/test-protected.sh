@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# docs/protecting-a-hop.md, word for word but for addresses, ports and directories: a kernel mount over two gateways in guests,
-# WireGuard between them, and host authentication on top. Beside it the same without WireGuard, to see what is
-# readable there, and what WireGuard costs.
+# The commands of docs/protecting-a-hop.md, with other addresses, ports and directories: a kernel mount through two gateways in guests,
+# with WireGuard and host authentication between them. A second mount without WireGuard shows which data are readable then, and the cost
+# of WireGuard.
 #
 #   wrapped   client - v1 - gw1 20049 (gateway) == v2, WireGuard == gw2 20060 (second) - v1 - filer
 #   open      client - v1 - gw1 20049           == v2            == gw2 20060       - v1 - filer
@@ -39,7 +39,7 @@ test_protected() {
     gateways_end gw1 gw2
 }
 
-# protected_command PAGE N: command N of it, with the lab's addresses.
+# protected_command PAGE N: prints command N of PAGE, with the lab's addresses.
 protected_command() {
     sed -n '/^```sh$/,/^```$/p' "$1" | sed '/^```/d' |
         awk -v n="# $2." '/^# [0-9]+\./ { on = index($0, n) == 1 } on' |
@@ -85,7 +85,7 @@ protected_start() { # NAME: NAME1 in guest gateway, NAME2 in guest second
 }
 protected_key() { (cd "$1" && eval "$(protected_command "$TOP/docs/hostauth-howto.md" "$2")") >"$RUN/howto.log" 2>&1; } # FOLDER N
 
-# protected_readable CHAIN: data that the client reads pass the hop in the clear (open), or encrypted and nowhere else (wrapped).
+# protected_readable CHAIN: data that the client reads are readable on the hop (open), or pass only encrypted (wrapped).
 protected_readable() {
     local file=$RUN/hop-$1.pcap beside
     guest filer "head -c 1M /dev/zero | tr '\\0' Z | sed 's/ZZZZZZZZZZZZZZZZ/in-the-clear-now/g' >/srv/export/marked"

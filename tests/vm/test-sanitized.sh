@@ -1,11 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The verbs tests that need a device, and the programs, under sanitizers, over rxe in one guest: what a
-# device really completes goes through all of fabric/verbs.
+# The verbs tests that need a device, and the programs, run with sanitizers over rxe in one guest. So fabric/verbs handles completions
+# of a real driver.
 #
-# In user-mode Linux it is UndefinedBehaviorSanitizer, and what shadow/ has for AddressSanitizer, whose own runtime
-# finds no room in the 512 GiB of addresses a process has there (build-shadow, made by `./check vm`). With
-# VM_KERNEL=debian, in QEMU, it is both as they are (build-asan), which takes minutes. Tests on the stand-in adapter run under both in `./check asan`.
+# - In user-mode Linux the sanitizers are UndefinedBehaviorSanitizer and shadow/ (build-shadow, made by `./check vm`). A process has
+#   512 GiB of addresses there, which is too little for AddressSanitizer's own runtime.
+# - With VM_KERNEL=debian, in QEMU, they are UndefinedBehaviorSanitizer and AddressSanitizer (build-asan). This takes minutes.
+# - `./check asan` runs the tests with the stand-in adapter with both.
 
 [ "${KERNEL[gateway]}" = debian ] && SANITIZER=asan || SANITIZER=shadow
 SANITIZED=${SANITIZED:-$TOP/build-$SANITIZER/bin}
@@ -23,8 +24,8 @@ test_sanitized() {
     sanitized_gateway
 }
 
-# sanitized PROGRAM ARGUMENT...: without a complaint. Leaks the tests look for themselves (mem_live());
-# addresses are not randomized, as the shadow memory wants it.
+# sanitized PROGRAM ARGUMENT...: the program ends without a report of a sanitizer. Leaks are not reported, because the tests look for
+# them themselves (mem_live()). Addresses are not randomized, because the shadow memory needs fixed ones.
 sanitized() {
     local name=$1
     guest gateway "ulimit -l unlimited; VERBS_ADDRESS=${GUEST_ADDRESS[gateway]} $(sanitized_options) \
@@ -34,7 +35,7 @@ sanitized() {
 sanitized_options() { echo "ASAN_OPTIONS=detect_leaks=0:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1"; }
 sanitized_silent() { ! grep -E 'Sanitizer|runtime error:' "$1"; }
 
-# shadow/shadow.c finds each kind of fault that it is for, and none in a program without fault.
+# shadow/shadow.c finds each kind of fault that it has to find, and reports none in a program without a fault.
 sanitized_notices() {
     local fault
     check "sanitized: a program without fault passes" guest gateway "$(sanitized_fault)"
@@ -45,7 +46,7 @@ sanitized_notices() {
 }
 sanitized_fault() { echo "setarch -R $SANITIZED/shadow_faults ${1:-}"; }
 
-# A gateway between sanitized ends.
+# A gateway, a client and a server, all with sanitizers.
 sanitized_gateway() {
     local at=${GUEST_ADDRESS[gateway]} version BIN=$SANITIZED
     start_in gateway san-server "$(sanitized_env)" "$BIN/rpcrdma-perf" server --listen "verbs:$at:21053" --memory 64

@@ -1,12 +1,15 @@
 # shellcheck shell=bash disable=SC2034 # what lab.sh looks at
 # SPDX-License-Identifier: BSD-2-Clause
-# By hand: a filer with two addresses is two servers of a route. Under a mount's verified load the address in use is taken away from
-# it, alternately: the client goes on by the other. Through fabric iwarp by addresses; and through RDMA devices by a name, by a
-# gateway in a guest, confined as ever (with VM_KERNEL="6.1 gateway=debian" by Landlock, too, which the lab's own kernels have not).
+# By hand: a filer with two addresses is two servers of a route. Under a mount with verified load the address in use is removed from the
+# filer, several times. The client must go on through the other address.
+#
+# - Fabric iwarp: the route has the two addresses.
+# - Fabric verbs: the route has a name, and the gateway is in a guest, in its sandbox. With VM_KERNEL="6.1 gateway=debian" the sandbox
+#   includes Landlock, which the lab's own kernels do not have.
 #
 #     client --- gateway 10.77.0.1 (iwarp), 10.77.0.4 (verbs) --- 10.77.0.12 and .22, of the filer
 #
-# UPSTREAMS=COUNT fail-overs each ("2").
+# UPSTREAMS=COUNT fail-overs for each fabric ("2").
 
 UPSTREAMS_ADDRESSES=(10.77.0.12 10.77.0.22)
 
@@ -60,7 +63,7 @@ EOC
     check "upstreams: $gw ends on SIGTERM" stop "$gw"
 }
 
-# The server of the session that began last; upstreams_is_elsewhere GATEWAY SERVER: it is another one.
+# upstreams_now GATEWAY: prints the server of the newest session. upstreams_is_elsewhere GATEWAY SERVER: whether it is not SERVER.
 upstreams_now() { sed -n 's/.*event=session.open .* server=\([^ :]*\).*/\1/p' "$RUN/$1.log" | tail -n 1; }
 upstreams_is_elsewhere() {
     local now

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# fabric/verbs on software RoCE (rxe) with itself, in one guest: the contract of fabric.h,
-# what it cannot see, and rpcrdma-perf through all sizes. No verbs in this build, no test: that is said.
+# fabric/verbs at both ends, over software RoCE (rxe), in one guest: the contract of fabric.h, properties that the contract test cannot
+# see, and rpcrdma-perf with all sizes. A build without verbs skips the test with a message.
 
 test_verbs() {
     verbs_built || return
@@ -19,13 +19,13 @@ verbs_built() {
 }
 no_errors() { [ "${2:-0}" -eq 0 ] && [ "$(jq -r .errors <<<"$1")" = 0 ]; } # of what rpcrdma-perf prints
 
-# verbs_program NAME [VARIABLE=VALUE]: one that skips itself where there is no device.
+# verbs_program NAME [VARIABLE=VALUE]: runs a test program, which must not skip itself for want of a device.
 verbs_program() {
     guest gateway "${2:-} VERBS_ADDRESS=${GUEST_ADDRESS[gateway]} timeout 500 $BIN/$1" 510 \
         >"$RUN/$1.log" 2>&1 && grep -q PASSED "$RUN/$1.log"
 }
 
-# The last of its cases takes the device away: the next one needs another.
+# The program's last case removes the device, so the next program needs a new one.
 verbs_shared() {
     local rc=0
     verbs_program test_verbs_shared "VERBS_UNPLUG='rdma link delete rxe0 &'" || rc=1
@@ -34,8 +34,8 @@ verbs_shared() {
     return $rc
 }
 
-# RDMA Write with Immediate takes a Receive and is no message: by a client, with Receives of both kinds,
-# and by a server, into a chunk that it was offered. It ends the session as a breach.
+# An RDMA Write with Immediate consumes a Receive and is no message, so it ends the session as a breach. Clients send it, with own and
+# with shared Receives, and a server sends it into a chunk that was offered.
 verbs_immediates() {
     local at=${GUEST_ADDRESS[gateway]} receives
     start_in gateway imm-server "$BIN/rpcrdma-perf" server --listen "verbs:$at:21051" --versions 1 --memory 64
@@ -60,14 +60,14 @@ verbs_immediates() {
     check "verbs: ... as a breach" wait_for 10 verbs_breached imm-up
     check "verbs: ... and nothing of it reached the client" grep -q '"errors": *[1-9]' "$RUN/imm-client.log"
     check "verbs: ... and the gateway ends on SIGTERM" stop imm-up
-    unset "PID[imm-peer]" "WITHIN[imm-peer]" # it has ended by itself
+    unset "PID[imm-peer]" "WITHIN[imm-peer]" # the program has ended by itself
 }
 verbs_breached() {
     grep -q 'event=session.end .*used a Receive for what is no message' "$RUN/$1.log" &&
         [ "$(verbs_sum "$1" breaches)" = 1 ]
 }
 
-# By the address that every interface has, which takes the interface to go with it.
+# Uses a link-local address, which also needs the name of its interface.
 gateway_link_local() {
     guest gateway 'ip -6 -brief address show dev eth0 scope link' | sed -n 's/.* \(fe80[^/]*\).*/\1/p'
 }
@@ -84,7 +84,7 @@ verbs_ipv6() {
     check "verbs: the server ends without errors" stop verbs-server6
 }
 
-# The server's memory holds a call of 4 MiB of each of 64 clients, and then the replies.
+# The server needs memory for calls of 4 MiB of 64 clients, and for their replies.
 verbs_perf() {
     local op version
     start_in gateway verbs-server "$BIN/rpcrdma-perf" server \
@@ -93,7 +93,7 @@ verbs_perf() {
     for op in null echo read write; do
         for version in 1 2; do verbs_perf_one 1 $op $version; done
     done
-    # Many connections have some sizes of each kind: inline and not, a page and many, a segment and many.
+    # Many connections use some sizes of each kind: inline and in chunks, one page and many, one segment and many.
     verbs_perf_one 64 null 2
     verbs_perf_one 16 read 1 $verbs_sizes
     verbs_perf_one 16 echo 1 $verbs_sizes
