@@ -77,7 +77,7 @@ void rogue_send_off(struct rogue *r, const struct fabric_sge *sge, unsigned n, u
 	r->granted_received = r->received;
 }
 
-/* @len octets in the room of the next Send, off they go. */
+/* Send @len octets that are in the buffer of the next Send. */
 static void send_room_off(struct rogue *r, size_t len, uint32_t invalidate)
 {
 	const struct fabric_sge sge = {send_room(r), (uint32_t)len};

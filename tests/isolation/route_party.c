@@ -2,9 +2,9 @@
 /*
  * route_party KIND SECONDS GATEWAY LINE SERVER [SERVER]: all clients and servers of route_town around a gateway that is another
  * process, with rogues of one kind of route_kinds.c. Addresses are HOST:PORT; LINE leads to the gateway as well, and is as slow
- * as the rogues are. What came of it is one line of JSON on standard output. bench/crowd runs it.
+ * as the rogues are. The result is one line of JSON on standard output. bench/crowd runs it.
  *
- * Exit status: 0 it was measured, 2 bad arguments, another: it could not be.
+ * Exit status: 0 the run was measured, 2 bad arguments, any other: the run failed.
  */
 #include <stdio.h>
 #include <stdlib.h>

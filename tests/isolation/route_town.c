@@ -200,7 +200,7 @@ static nsec_t honest_turn(struct route_town *t, struct honest *h)
 	return next;
 }
 
-/* At the end of it all, what waits counts as long as it has waited. */
+/* A call that still waits at the end counts with the time that it has waited. */
 static void honest_end(struct route_town *t, struct honest *h)
 {
 	for (unsigned p = 0; p < PROBES; p++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fabric/iwarp over TCP, in real time. How slow an end is, is its line's affair (bench/line): pace() does nothing.
+ * fabric/iwarp over TCP, in real time. pace() does nothing, because bench/line makes slow ends slow.
  */
 #include <assert.h>
 #include <stdlib.h>

@@ -68,7 +68,7 @@ static void no_session_reaches_another(void **state)
 		      net->name, (unsigned long long)done, (unsigned long long)towns,
 		      (unsigned long long)answered, (unsigned long long)extended,
 		      (unsigned long long)passed);
-	/* Every other town has large results go on as they come, and in some of these nobody asks for any. */
+	/* Every other town forwards large results as they arrive. In some of these towns no client asks for one. */
 	assert_true((extended > 0 || towns < 4) && (passed > 0 || towns < 16));
 	log_set_sink(NULL);
 }

@@ -41,7 +41,8 @@ static bool print_probes(const struct rogue_kind *k, const struct route_verdict 
 	return good;
 }
 
-/* A drip is ended in time once somebody waits; where nobody does it may go on. */
+/* Rogues that move a few octets at a time must end within DRIP_BOUND after an honest client begins to wait. If none waits, they need
+ * not end. */
 static bool print_ends(const struct rogue_kind *k, const struct route_verdict *v)
 {
 	bool drips = k->drips && v->rogues_held_for > DRIP_BOUND;
@@ -57,7 +58,7 @@ static bool print_ends(const struct rogue_kind *k, const struct route_verdict *v
 	return !drips && v->honest_ended == 0;
 }
 
-/* Where rogues wait for each other, one that holds what the others wait for is ended in time. */
+/* If rogues wait for memory that other rogues hold, the first of those that hold it must end within CONTEND_BOUND. */
 static bool print_first(const struct rogue_kind *k, const struct route_verdict *v)
 {
 	bool good = v->first_ended <= CONTEND_BOUND;

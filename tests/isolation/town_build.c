@@ -211,7 +211,7 @@ static void net_new(struct town *t)
 	t->gw_fabrics[1] = town_draw(t, 3) ? t->on->fabric(t->net, false) : NULL;
 }
 
-/* Where rogues know all, few get far: most towns have but some of it. */
+/* Rogues that may do all misdeeds are ended early. So most towns allow only some misdeeds. */
 static unsigned town_misdeeds(struct town *t)
 {
 	unsigned few = (unsigned)(rng_next(&t->rng) & rng_next(&t->rng) & rng_next(&t->rng));
