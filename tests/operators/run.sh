@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh BIN CASE: the gateway's control socket and metrics, from outside, on loopback.
+# run.sh BIN CASE: cases about the gateway's control socket and metrics, with programs on loopback.
 set -u
 BIN=$1
 CASE=$2
@@ -33,8 +33,8 @@ refused() { ! python3 "$HERE/client.py" ask "$CTL" "$1" >"$DIR/out" 2>"$DIR/out.
 perf() { # PORT VERSION OPTION...
     timeout 60 "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:$1" --version "$2" "${@:3}" --json
 }
-# load NAME PORT VERSION OPTION...: in the background, in $pid. Until it is ended, and not as fast as can be:
-# several cases share the processors, and what is asked meanwhile is to be answered.
+# load NAME PORT VERSION OPTION...: starts a client in the background, until a signal ends it; sets $pid. It makes 500 calls a second,
+# because several cases share the processors.
 load() {
     start "$1" "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:$2" --version "$3" --time 900 --rate 500 "${@:4}" --json
 }
@@ -51,7 +51,7 @@ case_agree() {
     perf_server 20050
     gateway
     perf 20049 1 --op read --size 64k --depth 4 --connections 3 --count 1200 >"$DIR/first" 2>&1 || fail "no service"
-    # Both workers, both routes.
+    # The calls use both workers and both routes.
     perf 20051 2 --op read --size 64k --depth 2 --connections 4 --count 800 >"$DIR/second" 2>&1 || fail "no service"
     python3 - "$DIR/first" "$DIR/second" >"$DIR/perf.json" <<'END' || fail "no totals"
 import json, sys
@@ -76,7 +76,7 @@ case_manual() {
     stop
 }
 
-# Many of them, on many pages, while calls go on.
+# The list of 150 sessions comes in several pages, while sessions make calls.
 case_sessions() {
     configure
     perf_server 20050
@@ -98,7 +98,7 @@ case_deployed() {
     perf 20049 1 --op read --size 16k --count 100 >"$DIR/short" 2>&1 || fail "no service"
     expect_exit 0 python3 "$HERE/deployed.py" "$URL" "$deploy/prometheus/rpcrdma-gw.rules.yml" "$deploy/grafana/rpcrdma-gw.json"
     cat "$DIR/out"
-    # Prometheus' own word, where it is installed.
+    # Prometheus' own check, if promtool is installed.
     if command -v promtool >/dev/null; then
         client get "$URL"
         promtool check metrics <"$DIR/out" || fail "promtool: metrics"
@@ -206,7 +206,7 @@ case_tool() {
     gwctl 1 show 999999
     says 'there is no such session'
     gwctl 0 drain one
-    # Of one client, which leaves when it sees the end of one: perhaps before the other's worker was asked.
+    # Both sessions are of one client. It ends when the first session ends, perhaps before the other session's worker gets the order.
     says '^[12] sessions* will end between two RPCs'
     wait "$old" && fail "its client saw nothing"
     gwctl 0 log level error
@@ -220,7 +220,7 @@ case_tool() {
     gwctl 0 kill session "$session"
     says "session $session is ended"
     wait_for 20 status_has '"sessions": 0' || fail "sessions stay"
-    # Another program answers at the path. The sandboxed gateway has left its socket behind.
+    # Another program answers at the path. (The gateway, in its sandbox, could not remove its socket.)
     stop
     rm -f "$CTL"
     python3 -c '
@@ -250,7 +250,7 @@ case_one_of_each() {
     stop
 }
 
-# completes WORDS REGEXP: what is offered for the last of WORDS
+# completes WORDS REGEXP: the completions of the last of WORDS match REGEXP
 completes() {
     (
         PATH=$BIN:$PATH
@@ -264,7 +264,7 @@ completes() {
     ) || fail "completion of \"$1\""
 }
 
-# The shell knows commands, and what the gateway has.
+# The shell completes commands and options, and names of routes and numbers of sessions that the gateway has.
 case_completion() {
     configure
     perf_server 20050
@@ -288,7 +288,7 @@ case_completion() {
     stop
 }
 
-# Of a live process: an error. Of a dead one: replaced.
+# A gateway does not start if another process listens at its control socket's path. It replaces the socket of a dead process.
 case_socket() {
     configure
     perf_server 20050
@@ -303,14 +303,14 @@ case_socket() {
     [ -S "$CTL" ] || fail "the dead process left none"
     gateway
     ask '{"do":"status"}'
-    # The metrics' address is taken, too: nothing of the second is left.
+    # A gateway whose metrics' address is in use does not start, either.
     sed -i "s|$CTL|$DIR/other|; s/port = 9750/port = $PORT/" "$DIR/second.conf"
     expect_exit 3 "$BIN/rpcrdma-gw" -c "$DIR/second.conf"
     says "event=metrics.failed address=$HOST:$PORT why=\"Address already in use"
     stop
 }
 
-# While the last calls finish a successor has the control socket.
+# While a gateway that ends waits for its last calls, another process can have the control socket.
 case_successor() {
     local first
     configure
@@ -337,7 +337,8 @@ case_successor() {
     stop
 }
 
-# Garbage, many connections, clients that do not read: others are served, memory and descriptors are as before.
+# Garbage, many connections, clients that do not read: the gateway serves other clients, and afterwards has no more descriptors than
+# before. The most memory that it had is printed.
 case_hostile() {
     local before after
     configure
@@ -358,7 +359,7 @@ case_hostile() {
 }
 fds_are() { [ "$(find "/proc/$PID/fd" | wc -l)" -le "$1" ]; }
 
-# One host takes all it can get of the metrics listener, and another one scrapes. With 60 routes an answer does not fit into a socket.
+# One host uses up the metrics listener, and another host can still scrape. With 60 routes an answer does not fit into a socket.
 case_hosts() {
     local i sixty=()
     configure
@@ -371,7 +372,7 @@ case_hosts() {
     stop
 }
 
-# routes [NAME PORT EXTRA]...: a file of these; what stands before them is as configure() has it
+# routes [NAME PORT EXTRA]...: replaces the routes in $CONF by these. EXTRA has more keys of the listen side.
 routes() {
     local comma=''
     sed -i '/^routes = /,$d' "$CONF"
@@ -390,18 +391,18 @@ END
 }
 process_has() { python3 "$HERE/client.py" ask "$CTL" '{"do":"status"}' | sed "s/.*\"$1\": \([0-9]*\).*/\1/;q"; }
 heap_is() { [ "$(process_has heap_live)" -le "$1" ]; }
-reload() { # NUMBERS: what it says to have done
+reload() { # ADDED CHANGED REMOVED KEPT RESTART: reloads; the answer must have these numbers
     client ask "$CTL" '{"do":"reload"}'
     says "\"reload\": {\"added\": $1, \"changed\": $2, \"removed\": $3, \"kept\": $4, \"restart\": \[$5\]}"
 }
-end_well() { # NAME PID: a load that saw no error
+end_well() { # NAME PID: ends a load, which must have had no error
     kill -INT "$2"
     wait "$2" || fail "$1 ended with $?"
     grep -q '"errors": 0' "$DIR/$1" || fail "$1: errors"
 }
 
-# Fifty of them, while clients of a route that stays and of one that changes each time go on: neither
-# sees anything, new ones find what the file says, and in the end nothing has grown.
+# Fifty reloads. Clients of a route that stays, and of a route that each pair of reloads changes, see no error. New clients get the routes of
+# the file. In the end the gateway has no more descriptors and hardly more allocations than before.
 case_reload() {
     local i stays changes fds heap
     configure
@@ -444,7 +445,7 @@ case_reload() {
     stop
 }
 
-# Sessions of a route that is no more end between two RPCs. Its memory, and its name, are free again.
+# When a reload removes a route, its sessions end between two RPCs. Its memory and its name are free again.
 case_reload_removes() {
     configure
     perf_server 20050
@@ -457,14 +458,14 @@ case_reload_removes() {
     wait_for 20 grep -q 'event=session.end .*route=two .*cause=ok why="drained"' "$LOG" || fail "it was not drained"
     wait "$gone" && fail "its client saw nothing"
     wait_for 20 status_has '"sessions": 0' || fail "sessions stay"
-    # Another route in its place, under its name and with a listener of another's.
+    # A new route has the name of the removed route, and the port of another one.
     routes two 20049 '' three 20051 ''
     reload 2 0 1 0 ''
     perf 20049 1 --op null --count 10 >/dev/null 2>&1 || fail "no service at what was one's"
     perf 20051 2 --op null --count 10 >/dev/null 2>&1 || fail "no service at what was two's"
     ask '{"do":"routes"}'
     [ "$(grep -c '"route"' "$DIR/out")" -eq 2 ] || fail "routes: $(cat "$DIR/out")"
-    # At another instance of the fabric, by the same socket.
+    # With another setup_timeout the route has another instance of the fabric, with the same socket.
     routes two 20049 'setup_timeout = 8;' three 20051 ''
     reload 0 1 0 1 ''
     perf 20049 1 --op null --count 10 >/dev/null 2>&1 || fail "no service after a new setup_timeout"
@@ -486,7 +487,8 @@ case_reload_removes() {
     stop
 }
 
-# reload_refused REGEXP...: by both ways, with these words; and all goes on
+# reload_refused REGEXP...: the gateway refuses a reload by the control socket and by SIGHUP, with a message like each REGEXP, and still
+# serves
 reload_refused() {
     local words
     refused '{"do":"reload"}'
@@ -500,7 +502,7 @@ reload_refused() {
     perf 20049 1 --op null --count 3 >/dev/null 2>&1 || fail "no service afterwards"
 }
 
-# A wrong file is refused whole, with its lines; what takes a restart is named.
+# A file with errors is refused as a whole, with the lines of the errors. The answer names keys that need a restart.
 case_reload_refused() {
     local fds
     configure
@@ -516,7 +518,7 @@ case_reload_refused() {
     cp "$DIR/good" "$CONF"
     sed -i 's/port = 20051/port = 20049; credits = 0/; s/drain_timeout = 3/drain_timeout = "soon"/' "$CONF"
     reload_refused 'gw.conf:3: drain_timeout' 'gw.conf:10: credits' 'gw.conf:10: .* listens on'
-    # Good by itself, and not to be had: the first route is not applied either.
+    # The file is valid, but a port is in use: no route is applied.
     cp "$DIR/good" "$CONF"
     perf_server 20059
     sed -i 's/port = 20051/port = 20059/; s/port = 20049;/port = 20052;/' "$CONF"
@@ -541,8 +543,8 @@ case_reload_refused() {
     grep -q 'event=stop .*drain_timeout_s=4' "$LOG" || fail "drain_timeout is as it was"
 }
 
-# A service manager's sockets, its watchdog, and the messages to it. A client that connects while the gateway is away
-# waits, and is served afterwards.
+# A service manager passes sockets to the gateway, gets its notifications, and has a watchdog. A client that connects while no gateway
+# runs waits, and is served by the next one.
 case_service() {
     local manager early
     configure
@@ -553,7 +555,7 @@ case_service() {
     load early 20049 2 --op null --count 20
     early=$pid
     wait_for 60 grep -q back "$DIR/manager" || fail "$(cat "$DIR/manager.err")"
-    wait "$early" || fail "who came while it was away is not served"
+    wait "$early" || fail "a client that connected while no gateway ran is not served"
     perf 20051 1 --op null --count 3 >/dev/null 2>&1 || fail "no service at the second socket"
     client metrics "$URL"
     begin_reconnecting
@@ -567,7 +569,7 @@ case_service() {
 
 # turned_away PORT: a client that connects there sees its connection end at once
 turned_away() {
-    python3 - "$HOST" "$1" <<'END' || fail "who connects to port $1 waits in vain"
+    python3 - "$HOST" "$1" <<'END' || fail "a client of port $1 is not turned away"
 import socket, sys
 try:
     s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 5)
@@ -578,8 +580,8 @@ END
 }
 served() { perf "$1" 1 --op null --count 3 >/dev/null 2>&1 || fail "no service at port $1 $2"; }
 
-# A service manager keeps its sockets open. Those without a route turn clients away, and routes that a reload adds,
-# or brings back, have them: by the process that was given them, and by its successor.
+# A service manager keeps its sockets open. A socket without a route turns clients away. A route that a reload adds, or adds again, uses
+# its socket. Both hold for the process that the manager started, and for its successor.
 case_service_reload() {
     local manager old
     configure
@@ -603,7 +605,7 @@ case_service_reload() {
     reload 0 1 1 1 ''
     turned_away 20053
     served 20051 "with other settings"
-    # Half of a reload gives back what it took.
+    # A reload that fails half-way gives back the socket that it took.
     routes one 20049 '' three 20053 '' four 20050 ''
     refused '{"do":"reload"}'
     turned_away 20053
@@ -622,7 +624,7 @@ case_service_reload() {
     served 20051 "by the successor"
     served 20053 "by the successor"
     served 20049 "by the successor"
-    # A listening socket that no manager lent is free for another program as soon as its route is gone.
+    # The gateway closes a listening socket of its own when a reload removes the route. Another program can then use the port.
     routes one 20049 '' four 20054 ''
     reload 1 0 2 1 ''
     routes one 20049 ''
@@ -631,7 +633,7 @@ case_service_reload() {
     stop
 }
 
-# One that connects anew whenever its connection ends, as the kernel does; until $DIR/enough is there.
+# A client that connects again whenever its connection ends, as a kernel client does, until $DIR/enough exists.
 reconnect() { # PORT VERSION NAME
     local n=0
     while [ ! -e "$DIR/enough" ]; do
@@ -660,8 +662,7 @@ nobody_was_refused() {
 }
 successor_serves() { python3 "$HERE/client.py" ask "$CTL" '{"do":"status"}' 2>/dev/null | grep -q "\"pid\": $1,.*\"state\": \"serving\""; }
 
-# Twenty times another process goes on with the sockets, while clients come and go and one stays: nobody is
-# refused, and the client that stays sees its connection end between two calls.
+# Twenty times a new process takes over, while clients connect again and again. No client is refused.
 case_takeover() {
     local i first old
     configure
@@ -669,14 +670,14 @@ case_takeover() {
     refused '{"do":"yield"}'
     expect_exit 0 "$BIN/rpcrdma-gw" --help
     says 'take-over'
-    # Nobody is there: an ordinary start.
+    # If no gateway runs, --take-over is an ordinary start.
     start gateway "$BIN/rpcrdma-gw" -c "$CONF" --take-over
     PID=$pid
     wait_for 20 grep -q event=ready "$LOG" || fail "it does not start"
     refused '{"do":"yield"}'
     says 'only for a process that was handed'
     begin_reconnecting
-    # One that asks, and dies before it serves, changes nothing.
+    # A successor that ends before it asks for the sockets, or after it got them, changes nothing.
     sed "s/port = 20049/port = 20059/; s/workers = 2/workers = 2; log = { level = \"nonsense\"; }/" "$CONF" >"$DIR/bad.conf"
     expect_exit 1 "$BIN/rpcrdma-gw" -c "$DIR/bad.conf" --take-over
     ask '{"do":"hand_over"}'
@@ -699,7 +700,7 @@ case_takeover() {
     stop
 }
 
-# If the new one does not come up nothing has changed. If the old one ends meanwhile, the path is the new one's.
+# If the successor fails, the old gateway goes on. If the old gateway ends meanwhile, the successor keeps the path of the control socket.
 case_takeover_fails() {
     configure
     perf_server 20050
@@ -711,7 +712,7 @@ case_takeover_fails() {
     says "\"pid\": $PID,.*\"state\": \"serving\""
     client left_to "$CTL" "$PID"
     wait "$PID" || fail "exit code $?"
-    # Of that one, which is gone as well, the path is left.
+    # The successor is gone, too, and has left its socket at the path. A new gateway can start.
     gateway
     ask '{"do":"status"}'
     stop
@@ -728,7 +729,7 @@ case_takeover_once() {
     wait "$PID" || fail "exit code $?"
     grep -q 'event=end code=0 heap_live=0' "$LOG" || fail "something is left"
     rm "$CTL"
-    # The other one goes on: this one does not, and leaves it the path.
+    # The old gateway refuses to yield and goes on. The successor ends, and leaves the path to the old gateway.
     start other python3 "$HERE/client.py" stand_in "$CTL" goes_on
     other=$pid
     wait_for 20 grep -qs listening "$DIR/other" || fail "no other one"
@@ -738,7 +739,7 @@ case_takeover_once() {
     python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$CTL" || fail "nobody is at the path"
     wait "$other" || fail "the other one: $(cat "$DIR/other.err")"
     rm "$CTL"
-    # The other process goes away during the take-over: the new gateway serves.
+    # The old gateway ends during the take-over. The successor serves.
     start other python3 "$HERE/client.py" stand_in "$CTL" gone
     wait_for 20 grep -qs listening "$DIR/other" || fail "no other one"
     start gateway "$BIN/rpcrdma-gw" -c "$CONF" --take-over
@@ -750,8 +751,8 @@ case_takeover_once() {
 
 holds_a_socket() { [ -n "$(find "/proc/$1/fd" -lname 'socket:*' 2>/dev/null)" ]; }
 
-# Signals that come while a gateway waits for the one that it replaces are answered when it serves. Nothing is reloaded
-# while another process has the listening sockets: it would never get those that a reload adds.
+# A successor that gets signals while it waits for the old gateway handles them when it serves. While another process has the listening
+# sockets, a gateway refuses reloads, because that process would not get the sockets that a reload adds.
 case_takeover_signals() {
     local old
     configure
@@ -775,7 +776,8 @@ case_takeover_signals() {
     stop
 }
 
-# A gateway reloads after its successor has read the file, and before it hands over: the successor serves what was added.
+# The old gateway reloads after its successor has read the file, and before it hands over. The successor serves the routes that the reload
+# added.
 case_takeover_reload() {
     local old
     configure
@@ -792,7 +794,7 @@ case_takeover_reload() {
     wait "$old" || fail "the old one ended with $?"
     perf 20053 1 --op null --count 3 >/dev/null 2>&1 || fail "no service at what was reloaded: $(cat "$LOG")"
     ! grep event=listen.unused "$LOG" || fail "a socket was passed in vain"
-    # A file that is of no use by then: the one that serves goes on.
+    # The file has an error when the successor reads it again. The successor ends, and the gateway that serves goes on.
     kill -STOP "$PID"
     start late "$BIN/rpcrdma-gw" -c "$CONF" --take-over
     wait_for 20 holds_a_socket "$pid" || fail "it does not ask"
@@ -805,7 +807,7 @@ case_takeover_reload() {
     stop
 }
 
-# silent N: so many connect and say nothing, until this is ended
+# silent N: starts a program with N connections that send nothing, until it is ended
 silent() {
     start silent python3 -c 'import socket, sys, time
 all = [socket.create_connection((sys.argv[1], 20049), 20) for _ in range(int(sys.argv[2]))]
@@ -814,7 +816,7 @@ time.sleep(900)' "$HOST" "$1"
     wait_for 60 grep -qs all "$DIR/silent" || fail "not all connected"
 }
 
-# Sessions are no more than there are descriptors for. However many connect, there are some left for operators.
+# The limit of descriptors limits sessions. Some descriptors stay for operators, however many clients connect.
 case_descriptors() {
     local most n
     configure
@@ -827,7 +829,7 @@ case_descriptors() {
     wait_for 20 grep -q event=ready "$LOG" || fail "it does not start"
     most=$(sed -n 's/.*level=warn event=limit what=open_files have=400 max_sessions=\([0-9]*\) max_setups=[0-9]* .*raise LimitNOFILE.*/\1/p' "$LOG")
     [ "${most:-0}" -ge 50 ] && [ "$most" -le 152 ] || fail "max_sessions: ${most:-not told}"
-    # Fewer at a time than are let in before they have said anything.
+    # Five clients connect at a time: fewer than the limit of silent sessions.
     for ((n = 5; n <= most; n += 5)); do
         load "load$n" 20049 2 --op null --connections 5
         wait_for 20 status_has "\"sessions\": $n\b" || fail "no $n sessions are open"
@@ -840,7 +842,7 @@ case_descriptors() {
     stop
 }
 
-# start_closed NAME COMMAND...: as start, with neither standard input nor output nor error
+# start_closed NAME COMMAND...: as start, with standard input, output and error closed
 start_closed() {
     # shellcheck disable=SC2016 # expanded by the inner shell
     start "$1" bash -c 'exec "$@" <&- >&- 2>&-' closed "${@:2}"
@@ -848,8 +850,8 @@ start_closed() {
 is_null() { [ "$(readlink "/proc/$1/fd/$2")" = /dev/null ]; }
 has_three() { is_null "$1" 0 && is_null "$1" 1 && is_null "$1" 2; }
 
-# A program may be started with its input and outputs closed. No socket, file or pipe of its own gets these numbers,
-# because its messages would go there.
+# A program that is started with descriptors 0 to 2 closed opens /dev/null for them. Otherwise a socket, file or pipe would get one of
+# these numbers, and the program's messages would go there.
 case_closed_output() {
     local old
     configure
@@ -864,10 +866,10 @@ case_closed_output() {
     start_closed trace "$BIN/rpcrdma-gwctl" --socket "$CTL" trace
     wait_for 20 has_three "$pid" || fail "rpcrdma-gwctl: $(ls -l "/proc/$pid/fd")"
     kill "$pid"
-    # A full and a closed output are told alike.
+    # A program reports a closed output like a full one.
     expect_exit 1 bash -c '"$@" >&-' closed "$BIN/rpcrdma-gwctl" --socket "$CTL" status
     says 'rpcrdma-gwctl: standard output: Bad file descriptor'
-    # Lines of the log are no commands to the gateway that is to be replaced.
+    # A successor with standard error closed does not send its log to the old gateway's control socket.
     old=$PID
     # shellcheck disable=SC2016 # expanded by the inner shell
     start successor bash -c 'exec "$@" 2>&-' closed "$BIN/rpcrdma-gw" -c "$CONF" --take-over
@@ -879,8 +881,7 @@ case_closed_output() {
     wait "$PID" || fail "exit code $?"
 }
 
-# RPCs with their steps: all of a run, those that took long, those of a program. The traces of a client end with its
-# connection.
+# A trace has RPCs with their steps: all of a run, those that took long, or those of one program. A trace ends when its client ends.
 case_trace() {
     local i
     configure
@@ -918,7 +919,7 @@ case_trace() {
     gwctl 2 sessions --slow 5ms
     refused '{"do":"more"}'
     says 'trace or capture comes first'
-    # Two at a time; and places come back, however one goes.
+    # There are at most two traces at a time. A trace that is killed makes room for another one.
     for i in 1 2; do
         start "hung$i" "$BIN/rpcrdma-gwctl" -s "$CTL" trace --slow 60s
         wait_for 20 eval '[ "$(grep -c "do=trace" "$LOG")" -eq '"$((3 + i))"' ]' || fail "number $i does not trace"
@@ -931,7 +932,7 @@ case_trace() {
     stop
 }
 
-# At the end all records that are left are printed, however many answers that takes, but not for ever.
+# At the end of a trace rpcrdma-gwctl fetches all records that are left, in many answers if necessary. It stops if there is no end.
 case_tail() {
     start teller python3 "$HERE/client.py" teller "$CTL" 50
     wait_for 20 grep -qs listening "$DIR/teller" || fail "nobody is there"
@@ -946,7 +947,7 @@ case_tail() {
     says 'more records than could be read'
 }
 
-# A screen of its own, and the terminal as it was; or a page.
+# "top" uses a screen of its own, and restores the terminal. With --once it prints a page.
 case_top() {
     configure
     perf_server 20050
@@ -970,12 +971,12 @@ case_top() {
     gwctl 3 top --once
 }
 
-# The page that a browser asks for, run in node: see page.js.
+# The status page, run in node (page.js).
 case_page() {
     command -v node >/dev/null || exit 77
     configure
     sed -i '/name = "one"/,/}, {/s/port = 20050;/port = 20050; version = "2";/' "$CONF"
-    sed -i '/name = "two"/,$s/port = 20050;/port = 20059;/' "$CONF" # where nobody listens
+    sed -i '/name = "two"/,$s/port = 20050;/port = 20059;/' "$CONF" # a port without a listener
     perf_server 20050
     gateway
     load calls 20049 1 --op read --size 4k --depth 1 --connections 3
@@ -985,7 +986,7 @@ case_page() {
     TIMEOUT=60 expect_exit 0 node "$HERE/page.js" "$URL" one two -- \
         "$HOST:20050 up one 3 0" "$HOST:20059 down two 0 1"
     cat "$DIR/out"
-    # In a browser, where there is one.
+    # The page in a browser, if chromium is installed.
     if command -v chromium >/dev/null; then
         mkdir "$DIR/browser"
         TIMEOUT=150 expect_exit 0 python3 "$HERE/browser.py" chromium "${URL%metrics}" "${PICTURES:-$DIR/browser}"
@@ -998,7 +999,7 @@ case_page() {
     stop
 }
 
-# Wireshark reads the messages of both sides, and finds nothing wrong with them.
+# tshark reads the captured messages of both legs, and finds no fault.
 case_capture() {
     local lua=$HERE/../../deploy/wireshark/rpcrdma2.lua scratch=$DIR/scratch cap=$DIR/file.pcapng leg n
     command -v tshark >/dev/null || exit 77
@@ -1026,14 +1027,14 @@ case_capture() {
     [ "$(faults)" = 0 ] || fail "faults: $(grep -Ff <(sed -n 's/.* = problem("[a-z]*", "\([^"]*\)".*/\1/p' "$lua") "$scratch/all" | sort | uniq -c)"
     ! grep -i 'malformed\|\[expert info (error' "$scratch/all" >"$DIR/wrong" || fail "frames are malformed"
     shark -r "$cap" -T fields -e frame.interface_name -e rpcrdma2.type -e rpcordma.version -e frame.comment >"$DIR/fields"
-    # Of each of the 120 calls by route one: on the clients' side, and on the servers'.
+    # The capture has the 120 calls of route one, on both legs.
     client captured "$DIR/fields" 80 40
     cat "$DIR/out"
     for leg in client server; do
         n=$(shark -r "$cap" -o rpc.dissect_unknown_programs:TRUE -Y "rpc.repframe && frame.interface_name == \"$leg leg\"" | wc -l)
         [ "$n" -eq 120 ] || fail "$leg leg: $n calls are known with their replies"
     done
-    # In size it ends by itself, and what is there can be read.
+    # A capture with a limit of size ends by itself, and its file can be read.
     gwctl 1 capture "$cap"
     says 'it is there already: remove it, or name another file'
     rm "$cap"
