@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# For tests of whole programs, sourced after $CASE, their name, is set: processes in the background
-# on an address of loopback of this run's own, so that cases run side by side; all end with it.
+# loopback.sh: functions for tests of whole programs. A test sets $CASE to its name, and sources this file. Its processes run in the
+# background, at a random loopback address, so that tests can run at the same time. All processes end with the test.
 
 HOST=127.$((RANDOM % 200 + 20)).$(($$ / 250 % 250 + 1)).$(($$ % 250 + 1))
 DIR=$(mktemp -d) || exit 1
@@ -14,7 +14,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# fail WORDS: the end, with the ends of all that was said
+# fail WORDS: ends the test as failed, and prints the last lines of all files of output
 fail() {
     local f
     echo "FAIL $CASE: $*"
@@ -24,8 +24,8 @@ fail() {
     exit 1
 }
 
-# wait_for SECONDS COMMAND...: until the command succeeds. SECONDS are those of a quiet machine; a busy one has four
-# times as long. What must not take longer has a limit of its own.
+# wait_for SECONDS COMMAND...: runs COMMAND until it succeeds, for four times SECONDS at most. So SECONDS is the time of a machine without
+# other load. A test of a time limit needs a limit of its own.
 wait_for() {
     local end=$((SECONDS + 4 * $1))
     shift
@@ -35,12 +35,12 @@ wait_for() {
     done
 }
 
-# start NAME COMMAND...: in the background; its process id in $pid, what it says in $DIR/NAME
-# and $DIR/NAME.err. Both are appended to: a test may empty them.
+# start NAME COMMAND...: starts COMMAND in the background, and sets $pid. Its output is appended to $DIR/NAME and $DIR/NAME.err, which a
+# test may empty.
 start() {
     local name=$1
     shift
-    rm -f "$DIR/$name" "$DIR/$name.err" # what an earlier one said must not be waited for
+    rm -f "$DIR/$name" "$DIR/$name.err" # the output of an earlier process would satisfy a wait
     "$@" >>"$DIR/$name" 2>>"$DIR/$name.err" &
     pid=$!
     pids+=("$pid")
@@ -56,10 +56,10 @@ expect_exit() {
     [ "$got" -eq "$want" ] || fail "exit status $got instead of $want: $*"
 }
 
-# says REGEXP: among what expect_exit got to hear
+# says REGEXP: a line of the last command's output matches REGEXP
 says() { grep -aqs -e "$1" "$DIR/out" "$DIR/out.err" || fail "the output lacks: $1"; }
 
-# perf_server PORT OPTION...
+# perf_server PORT OPTION...: starts rpcrdma-perf as a server, and waits until it listens
 perf_server() {
     start "server$1" "$BIN/rpcrdma-perf" server --listen "iwarp:$HOST:$1" "${@:2}"
     wait_for 20 grep -qs listening "$DIR/server$1" || fail "the server does not listen"
