@@ -120,8 +120,8 @@ static void read_name(struct reader *r, const config_setting_t *s, const struct 
 			     "%s has characters it may not have: use letters, digits, '.', '_' "
 			     "and '-'",
 			     key->name);
-	else if (strspn(text, "0123456789._-") ==
-		 len) /* rpcrdma-gwctl takes a number for a session */
+	/* rpcrdma-gwctl takes a number for a session. */
+	else if (strspn(text, "0123456789._-") == len)
 		reader_error(r, reader_line(s), "%s \"%s\" has no letter: use one that has",
 			     key->name, text);
 	else

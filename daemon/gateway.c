@@ -627,9 +627,9 @@ const char *gateway_remedy(int error)
 {
 	switch (error) {
 	case EADDRINUSE:
-		return ": another program, or this gateway at an overlapping address, listens "
-		       "there: see "
-		       "ss -tlnp, rdma resource show cm_id, and NEW CONFIGURATION in rpcrdma-gw(8)";
+		return ": another program, or this gateway at an overlapping address, "
+		       "listens there: see ss -tlnp, rdma resource show cm_id, and "
+		       "NEW CONFIGURATION in rpcrdma-gw(8)";
 	case EADDRNOTAVAIL:
 		return ": give an address of this machine, see ip address";
 	case ENODEV:

@@ -16,6 +16,7 @@
  */
 #include <stdio.h>
 
+#include "base/min.h"
 #include "proxy/internal.h"
 #include "proxy/session_debts.h"
 #include "proxy/session_end.h"
@@ -298,8 +299,7 @@ static void set_grants(struct session *s)
 	    quota_others_wait(&s->forward.block_quota))
 		grant = grant / 2 + 1;
 	part = recv_pool_share(s->client.recvs, connections, grant);
-	if (part < grant)
-		grant = part > GRANT_MIN ? part : grant < GRANT_MIN ? grant : GRANT_MIN;
+	grant = min_u32(grant, part > GRANT_MIN ? part : GRANT_MIN);
 	if (grant > GRANT_MIN &&
 	    (recv_pool_is_low(s->client.recvs) || recv_pool_is_low(s->server.recvs)))
 		grant = GRANT_MIN;
