@@ -9,7 +9,7 @@
 
 /** log_line - format one line. For base/log*.c alone. */
 
-enum { LOG_LINE_MAX = 1024 }; /* with newline and NUL; a longer line is cut */
+enum { LOG_LINE_MAX = 2048 }; /* with newline and NUL; a longer line is cut */
 
 /**
  * log_line_format - time, level, event and the text of @fmt, then a newline and a NUL

@@ -57,7 +57,7 @@ static void add_fabrics(struct counters *c, const struct stats_table *f, enum pr
 }
 
 /* One line: counters of the relay, then of its user-space fabric instances. */
-static void log_counters(const struct report *r, const char *event)
+void report_counters(const struct report *r, const char *event)
 {
 	const struct stats_table *f = r->figures;
 	struct counters c = {.len = 0};
@@ -87,7 +87,7 @@ static void log_verbs(const struct report *r, const char *event)
 static void log_figures(const struct report *r, const char *counters, const char *verbs)
 {
 	stats_table_take(r->figures, &r->from);
-	log_counters(r, counters);
+	report_counters(r, counters);
 	log_verbs(r, verbs);
 }
 

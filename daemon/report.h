@@ -27,6 +27,9 @@ void report_ask(struct report *r);
  * way. */
 nsec_t report_some(struct report *r, nsec_t now);
 
+/** report_counters - log the counters of the relay and of fabric iwarp in .figures, as @event. */
+void report_counters(const struct report *r, const char *event);
+
 /** report_totals - log the counters when the worker ends. */
 void report_totals(const struct report *r);
 
