@@ -18,14 +18,20 @@
  *   name server is ever given up ("max-timeouts").
  * - After a failure, or when resolv.conf has changed, the next query uses a new evdns_base. The old
  *   one is freed when its last query ends.
+ *
+ * Files that the sandbox does not permit to read, because they were renamed over the files of the
+ * start: the name servers stay as they were. A name that no name server has may be in the new hosts
+ * file, so its look-up counts as failed, and its last known addresses stay in use.
  */
 #include "daemon/resolver.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <event2/dns.h>
 #include <event2/event.h>
@@ -67,6 +73,7 @@ struct lookup {
 	struct names_answer answer; /* addresses found so far */
 	bool failed;		    /* one query of the look-up failed */
 	bool unsure;		    /* a query failed, and the name may still exist */
+	bool no_hosts;		    /* the hosts file, which may have the name, cannot be read */
 	bool searches;		    /* the queries also search the domains of resolv.conf */
 	bool is_over; /* the name was answered, but a query is still to be returned by libevent */
 	nsec_t end;
@@ -120,16 +127,44 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* If resolv.conf has changed or a query failed, only look-ups under way keep the evdns_base. */
+/* Whether permission to read @path is missing. The sandbox denies it if another file was renamed
+ * over one that it permits. */
+static bool is_denied(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && errno == EACCES;
+}
+
+static void log_kept(const char *path)
+{
+	log_warn("name.servers",
+		 "file=%s why=\"it was replaced, and the sandbox does not permit to read the new "
+		 "file: the gateway asks the name servers of the old one until it is restarted\"",
+		 path);
+}
+
+/* If resolv.conf has changed or a query failed, only look-ups under way keep the evdns_base.
+ * Exception: the file can no longer be read. */
 static void retire_dns(struct resolver *r)
 {
 	struct stat now = {.st_size = 0};
+	bool is_same;
 
 	if (!r->dns)
 		return;
 	(void)stat(r->cfg.resolv_conf, &now);
-	if (!r->dns->is_worn && is_same_file(&now, &r->dns->read))
+	is_same = is_same_file(&now, &r->dns->read);
+	if (!r->dns->is_worn && is_same)
 		return;
+	if (is_denied(r->cfg.resolv_conf)) {
+		if (!is_same)
+			log_kept(r->cfg.resolv_conf);
+		r->dns->read = now;
+		return;
+	}
 	list_add_tail(&r->old, &r->dns->link);
 	r->dns = NULL;
 	free_old(r);
@@ -198,6 +233,11 @@ static void conclude(struct lookup *l)
 {
 	struct names_answer *a = &l->answer;
 
+	if (l->no_hosts && !l->failed) {
+		l->failed = true;
+		a->why = "no name server has it, and /etc/hosts was replaced: restart the gateway, "
+			 "so that the sandbox permits to read the new file";
+	}
 	a->result = a->n ? NAMES_FOUND : l->failed ? NAMES_FAILED : NAMES_NONE;
 	if (a->result == NAMES_NONE)
 		a->why = "there is no such name, or it has no address";
@@ -305,13 +345,15 @@ static void on_answer(int result, char type, int count, int ttl, void *addresses
 	end_if_answered(q->of);
 }
 
-/* Return: 1: @name was in the file and is answered; 0: it is not in the file; ERR_NOMEM:
- * descriptors or memory are short, so the file was not read. */
+/* Return: 1: @name was in the file and is answered; 0: it is not in the file; ERR_LOCAL: the file
+ * cannot be read; ERR_NOMEM: descriptors or memory are short, so the file was not read. */
 static int in_hosts(struct resolver *r, struct name *name)
 {
 	struct names_answer a = {.result = NAMES_FOUND, .ttl = HOSTS_TTL};
 	FILE *f = fopen(r->cfg.hosts, "re");
 
+	if (!f && errno == EACCES)
+		return ERR_LOCAL;
 	if (!f)
 		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? ERR_NOMEM : 0;
 	a.n = hostsfile_find(f, name->text, a.addrs, NAMES_ADDRS);
@@ -326,7 +368,7 @@ bool resolver_ask(struct resolver *r, struct name *name)
 	int known = in_hosts(r, name);
 	struct lookup *l;
 
-	if (known)
+	if (known && known != ERR_LOCAL)
 		return known > 0;
 	if (!open_dns(r) || !(l = mem_zalloc(sizeof(*l))))
 		return false;
@@ -335,6 +377,7 @@ bool resolver_ask(struct resolver *r, struct name *name)
 	l->name = name;
 	l->end = loop_now() + TIMEOUT;
 	l->answer.why = "no name server answers";
+	l->no_hosts = known == ERR_LOCAL;
 	list_add_tail(&r->lookups, &l->link);
 	l->questions[0].of = l->questions[1].of = l;
 	l->searches = !strchr(name->text, '.');

@@ -369,6 +369,7 @@ void servers_lookup_result(struct servers *s, unsigned i, const struct fabric_ad
 			insert(found, &addr);
 		}
 	s->count.lookups++;
+	s->count.lookup_failures += found->n == 0;
 	/* Without memory for more slots the list stays as it was; a later result is listed when
 	 * there is memory. */
 	(void)!servers_relist(s);

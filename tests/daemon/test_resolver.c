@@ -504,6 +504,58 @@ static void a_file_that_cannot_be_opened_now_is_no_empty_file(void **state)
 	assert_int_equal(queries, 0);
 }
 
+/* As the sandbox does after another file was renamed over @path. Root may read any file, so the
+ * process is another user meanwhile. */
+static void set_readable(const char *path, bool readable)
+{
+	if (readable && getuid() == 0)
+		assert_int_equal(seteuid(0), 0);
+	assert_int_equal(chmod(path, readable ? 0600 : 0), 0);
+	if (!readable && getuid() == 0)
+		assert_int_equal(seteuid(65534), 0);
+}
+
+/* A name server may say that there is no such name, and that would hold. */
+static void a_hosts_file_that_must_not_be_read_is_no_empty_file(void **state)
+{
+	(void)state;
+	answers = well;
+	assert_true(resolve(3 * NSEC_PER_SEC));
+	strcpy(name.text, "known.example");
+	assert_true(resolve(NSEC_PER_SEC));
+	answers = no_such_name;
+	set_readable(hosts, false);
+	assert_true(resolve(5 * NSEC_PER_SEC));
+	set_readable(hosts, true);
+	assert_int_equal(name.last.result, NAMES_FAILED);
+	assert_int_equal(name.last.n, 1);
+	set_readable(hosts, false);
+	answers = well;
+	assert_true(resolve(3 * NSEC_PER_SEC));
+	set_readable(hosts, true);
+	assert_int_equal(name.last.result, NAMES_FOUND);
+}
+
+static void name_servers_stay_if_the_new_file_must_not_be_read(void **state)
+{
+	enum names_result results[2];
+
+	(void)state;
+	answers = well;
+	assert_true(resolve(3 * NSEC_PER_SEC));
+	write_file(resolv_conf, "# another file\n");
+	set_readable(resolv_conf, false);
+	answers = server_fails;
+	assert_true(resolve(5 * NSEC_PER_SEC));
+	results[0] = name.last.result;
+	answers = well;
+	assert_true(resolve(3 * NSEC_PER_SEC));
+	results[1] = name.last.result;
+	set_readable(resolv_conf, true);
+	assert_int_equal(results[0], NAMES_FAILED);
+	assert_int_equal(results[1], NAMES_FOUND);
+}
+
 static void another_server_is_asked_once_the_file_says_so(void **state)
 {
 	struct sockaddr_in at;
@@ -681,6 +733,8 @@ int main(void)
 		TEST(a_silent_name_server_is_waited_for_as_the_file_says),
 		TEST(hosts_come_first),
 		TEST(a_file_that_cannot_be_opened_now_is_no_empty_file),
+		TEST(a_hosts_file_that_must_not_be_read_is_no_empty_file),
+		TEST(name_servers_stay_if_the_new_file_must_not_be_read),
 		TEST(another_server_is_asked_once_the_file_says_so),
 		TEST(look_ups_at_the_old_server_do_not_delay_others_at_the_new),
 		TEST(search_asks_with_domains),

@@ -120,6 +120,7 @@ static void answers_that_are_no_hosts_are_left_out(void **state)
 	ANSWER(S, "0.0.0.0", "224.0.0.1", "255.255.255.255", "::", "ff02::1", "fe80::1",
 	       "::ffff:10.0.0.1", "::10.0.0.1", "0.1.2.3");
 	visits(&a, "10.1.0.1", "-");
+	assert_int_equal(figures()->lookup_failures, 1);
 	now += S;
 	goes_to(&a, "10.1.0.1", "?");
 	ANSWER(S, "10.0.0.9", "10.0.0.9", "::1", "10.0.0.9"); /* IPv6 first, each once */
