@@ -347,7 +347,7 @@ static void hand_over(struct caller *c)
 {
 	const struct control_config *cfg = &control_of(c)->cfg;
 	unsigned most = 2 * process_of(c).gw->nslots, nlent;
-	int *fds, n;
+	int *fds, n, err;
 
 	if (control_has_successor(control_of(c))) {
 		fail(c, "another process takes over already");
@@ -358,12 +358,16 @@ static void hand_over(struct caller *c)
 	if (n >= 0 && opsock_fd(c->v.opsock) >= 0) {
 		fds[n++] = opsock_fd(c->v.opsock);
 		nlent = list_lent(cfg->inherit, fds + n);
-		if (pass_sockets(c, CONTROL_LENT, fds + n, nlent) == 0 &&
-		    pass_sockets(c, CONTROL_SOCKETS, fds, (unsigned)n) == 0) {
+		err = pass_sockets(c, CONTROL_LENT, fds + n, nlent);
+		if (!err)
+			err = pass_sockets(c, CONTROL_SOCKETS, fds, (unsigned)n);
+		if (err) { /* the connection has ended */
+			log_warn("control", "do=hand_over why=\"the sockets could not be sent\"");
+		} else {
+			log_info("control", "do=hand_over sockets=%u", (unsigned)n + nlent);
 			control_of(c)->successor = c;
 			visitor_keep(&c->v, SUCCESSOR_TIME);
 		}
-		log_info("control", "do=hand_over sockets=%u", (unsigned)n + nlent);
 		done(c, NULL, NULL);
 	} else {
 		fail(c, "it has listeners that no other process can take (fabric verbs), or is "
@@ -593,12 +597,11 @@ static void on_too_long(struct visitor *v)
 }
 
 /* Say why before the end of the connection: to a successor, an end without a reason means that this
- * gateway has ended. */
+ * gateway has ended, and that it is to serve. So no reason is said if this gateway does end. */
 static void on_late(struct visitor *v)
 {
 	struct caller *c = (struct caller *)v;
 
-	/* If this process ends by itself, its successor may serve whenever it is ready. */
 	if (opsock_fd(v->opsock) < 0)
 		return;
 	log_warn("control", "do=hand_over why=\"its successor does not come up\"");

@@ -393,7 +393,7 @@ void opsock_close(struct opsock *d)
 	d->fd = -1;
 }
 
-/* A kept visitor sent no request in time: let .late() say its last answer. */
+/* A kept visitor sent no request in time: let .late() say its last answer, which may be empty. */
 static void dismiss(struct visitor *v)
 {
 	struct opsock *d = v->opsock;
@@ -404,6 +404,7 @@ static void dismiss(struct visitor *v)
 	list_del(&v->link);
 	list_add_tail(&d->busy, &v->link);
 	d->cfg.late(v);
+	visitor_done(v);
 	go_on(v);
 }
 

@@ -392,6 +392,14 @@ def impatient_successor(control, pid):
     assert one(control, {"do": "status"}, "status")["state"] == "serving"
 
 
+def hangs_up(control, pid):
+    """Asks for the listening sockets, and hangs up before the gateway has sent them."""
+    os.kill(int(pid), signal.SIGSTOP)
+    with unix(control) as s:
+        s.sendall(b'{"do":"hand_over"}\n')
+    os.kill(int(pid), signal.SIGCONT)
+
+
 def reload_meanwhile(control, pid):
     """While a successor takes over, the gateway refuses reloads, over the control socket and by SIGHUP. Afterwards it reloads."""
     s, _ = hand_over(control)
@@ -514,7 +522,7 @@ if __name__ == "__main__":
         captured(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
     elif what == "teller":
         teller(*sys.argv[2:4])
-    elif what in ("left_to", "slow_successor", "impatient_successor", "reload_meanwhile", "stand_in"):
+    elif what in ("left_to", "slow_successor", "impatient_successor", "hangs_up", "reload_meanwhile", "stand_in"):
         globals()[what](*sys.argv[2:4])
     elif what == "get":
         print(get(sys.argv[2])[1])

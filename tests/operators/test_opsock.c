@@ -25,7 +25,7 @@ static struct sockaddr_un at;
 static socklen_t at_len;
 static unsigned asked, forgotten, mores, cancelled;
 static struct visitor *held;
-static bool is_delivered, can_cancel;
+static bool is_delivered, can_cancel, is_silent;
 
 static nsec_t now(void)
 {
@@ -86,8 +86,8 @@ static void on_more(struct visitor *v)
 
 static void on_late(struct visitor *v)
 {
-	visitor_say(v, "late\n", 5);
-	visitor_done(v);
+	if (!is_silent)
+		visitor_say(v, "late\n", 5);
 }
 
 static void on_too_long(struct visitor *v)
@@ -729,6 +729,26 @@ static void a_kept_visitor_keeps_its_place(void **state)
 	tear_down();
 }
 
+static void a_kept_visitor_may_end_without_an_answer(void **state)
+{
+	int fd;
+
+	(void)state;
+	set_up(false);
+	fd = come();
+	say(fd, "keep\n");
+	settle();
+	hears(fd, "keep\n");
+	is_silent = true;
+	clock_now += 61 * NSEC_PER_SEC;
+	settle();
+	is_silent = false;
+	assert_true(is_over(fd));
+	assert_int_equal(mores, 0);
+	close(fd);
+	tear_down();
+}
+
 /* A peer that has given up is not sent the answer later, and does not count as informed. */
 static void what_is_delivered_was_heard(void **state)
 {
@@ -772,6 +792,7 @@ int main(void)
 		cmocka_unit_test(allocations_may_fail),
 		cmocka_unit_test(no_more_after_close),
 		cmocka_unit_test(a_kept_visitor_keeps_its_place),
+		cmocka_unit_test(a_kept_visitor_may_end_without_an_answer),
 		cmocka_unit_test(what_is_delivered_was_heard),
 	};
 
