@@ -28,9 +28,11 @@ def served():
 
 
 def send(s, octets):
-    """Sends @octets. The gateway may close the connection before it has read them all."""
+    """Sends @octets. The gateway may close the connection before it has read them all. It must not leave them unread."""
     try:
         s.sendall(octets)
+    except TimeoutError:
+        raise
     except OSError:
         pass
 
@@ -43,7 +45,7 @@ def garbage(connect):
 
 
 def endless(connect, octet):
-    """Sends 400 KiB of a request that has no end. The gateway may answer with an error, or close the connection."""
+    """Sends 400 KiB of a request that has no end. The gateway answers with an error or not, and closes the connection."""
     with connect() as s:
         s.settimeout(20)
         for _ in range(100):
@@ -52,6 +54,8 @@ def endless(connect, octet):
             s.shutdown(socket.SHUT_WR)
             while s.recv(65536):
                 pass
+        except TimeoutError:
+            raise
         except OSError:
             pass
     served()

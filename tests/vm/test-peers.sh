@@ -135,13 +135,14 @@ peers_wire() {
     done
 }
 peers_capture() {
-    local file=$RUN/offered-$1.pcap
+    local file=$RUN/offered-$1.pcap read
     guest client unmount_all
     : >"$RUN/tcpdump.log"
     start tcpdump tcpdump -Z root -i br0 -B 65536 -s 0 -U -w "$file" "udp port 4791 and dst host ${GUEST_ADDRESS[filer]}"
     wait_for 10 grep -q 'listening on' "$RUN/tcpdump.log"
-    peers_mount "$1" "$2" && guest client 'python3 /run/here/../peers/works.py read_counts /mnt/works' 260 | grep -qv error &&
-        guest client unmount_all || return
+    peers_mount "$1" "$2" || return
+    read=$(guest client 'python3 /run/here/../peers/works.py read_counts /mnt/works' 260)
+    [ -n "$read" ] && [[ $read != *error* ]] && guest client unmount_all || return
     sleep 1 # tcpdump writes the last packets
     stop tcpdump INT
     grep -q '^0 packets dropped by kernel' "$RUN/tcpdump.log"
