@@ -440,6 +440,15 @@ void gateway_name_slots(struct gateway *gw)
 			gw->listens[i].state >= GATEWAY_CURRENT ? reported_as(gw, i) : GATEWAY_NONE;
 }
 
+bool gateway_has(const struct gateway *gw, unsigned slot)
+{
+	bool has = gw->listens[slot].state == GATEWAY_CURRENT;
+
+	for (unsigned i = 0; !has && i < gw->nslots; i++)
+		has = gw->listens[i].reported_as == slot && atomic_load(&gw->listens[i].users) > 0;
+	return has;
+}
+
 unsigned gateway_named(const struct gateway *gw, const char *name)
 {
 	for (unsigned i = 0; i < gw->nslots; i++)

@@ -117,15 +117,8 @@ void gateway_unlisten(struct gateway *gw);
 unsigned gateway_worker_setups(const struct gateway *gw);
 
 /** gateway_has - whether counters are reported under @slot: there is one such slot for each route
- * name. */
-static inline bool gateway_has(const struct gateway *gw, unsigned slot)
-{
-	const struct gateway_listen *l = &gw->listens[slot];
-
-	if (l->state == GATEWAY_RETIRED && atomic_load(&l->users) == 0)
-		return false;
-	return l->state >= GATEWAY_CURRENT && l->reported_as == slot;
-}
+ * name. A route that a reload removed has a slot as long as a worker uses any of its slots. */
+bool gateway_has(const struct gateway *gw, unsigned slot);
 
 /** gateway_named - the slot under which the counters of route @name are reported, or
  * GATEWAY_NONE. */

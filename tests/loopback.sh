@@ -59,6 +59,9 @@ expect_exit() {
 # says REGEXP: a line of the last command's output matches REGEXP
 says() { grep -aqs -e "$1" "$DIR/out" "$DIR/out.err" || fail "the output lacks: $1"; }
 
+# Whether the gateway is built with a sanitizer, whose own memory is not the gateway's
+is_sanitized() { grep -qa '__[at]san_init' "$BIN/rpcrdma-gw"; }
+
 # perf_server PORT OPTION...: starts rpcrdma-perf as a server, and waits until it listens
 perf_server() {
     start "server$1" "$BIN/rpcrdma-perf" server --listen "iwarp:$HOST:$1" "${@:2}"

@@ -171,6 +171,13 @@ static void about_fabrics(struct text *t, const struct stats_table *f)
 	}
 }
 
+/* Whether the figures of the route in @slot are published. Those of a removed route are not: each
+ * worker gives the route up when its own sessions have ended, so its counters would fall. */
+static bool is_published(const struct text_process *p, unsigned slot)
+{
+	return p->gw->listens[slot].state == GATEWAY_CURRENT;
+}
+
 static void about_routes(struct text *t, const struct text_process *p, const struct stats_table *f)
 {
 	static const struct family sessions = {"sessions", "gauge", NULL,
@@ -179,7 +186,7 @@ static void about_routes(struct text *t, const struct text_process *p, const str
 
 	begin(t, &sessions);
 	for (unsigned r = 0; r < f->nroutes; r++) {
-		if (!gateway_has(p->gw, r))
+		if (!is_published(p, r))
 			continue;
 		snprintf(labels, sizeof(labels), "{route=\"%s\"}", p->gw->routes[r].name);
 		sample(t, &sessions, labels, f->routes[r].sessions);
@@ -191,7 +198,7 @@ static void about_routes(struct text *t, const struct text_process *p, const str
 
 		begin(t, &family);
 		for (unsigned r = 0; r < f->nroutes; r++) {
-			if (!gateway_has(p->gw, r))
+			if (!is_published(p, r))
 				continue;
 			snprintf(labels, sizeof(labels), "{route=\"%s\"}", p->gw->routes[r].name);
 			sample(t, &family, labels, figure_of(&f->routes[r], figure));
@@ -223,7 +230,7 @@ static void about_figure(struct text *t, const struct text_process *p, const str
 	for (unsigned r = 0; r < p->gw->nslots; r++) {
 		const char *route = p->gw->routes[r].name;
 
-		if (!gateway_has(p->gw, r))
+		if (!is_published(p, r))
 			continue;
 		servers_snapshot(p->gw->listens[r].servers, view);
 		if (of_each) {
@@ -257,7 +264,7 @@ static void about_versions(struct text *t, const struct text_process *p,
 
 	begin(t, &speaking);
 	for (unsigned r = 0; r < f->nroutes; r++)
-		for (unsigned i = 0; gateway_has(p->gw, r) && i < PROXY_SIDES * LEG_VERSIONS; i++) {
+		for (unsigned i = 0; is_published(p, r) && i < PROXY_SIDES * LEG_VERSIONS; i++) {
 			unsigned side = i / LEG_VERSIONS, version = i % LEG_VERSIONS;
 
 			snprintf(labels, sizeof(labels), "{route=\"%s\",leg=\"%s\",version=\"%s\"}",
@@ -295,7 +302,7 @@ static void about_latency(struct text *t, const struct text_process *p, const st
 
 	begin(t, &durations);
 	for (unsigned r = 0; r < f->nroutes; r++)
-		for (unsigned kind = 0; gateway_has(p->gw, r) && kind < LATENCY_KINDS; kind++) {
+		for (unsigned kind = 0; is_published(p, r) && kind < LATENCY_KINDS; kind++) {
 			const struct latency *l = f->routes[r].latency[kind];
 
 			for (unsigned step = 0; latency_count(&l[0]) > 0 && step < LATENCY_STEPS;
@@ -321,7 +328,7 @@ static void about_refusals(struct text *t, const struct text_process *p,
 
 	begin(t, &refusals);
 	for (unsigned r = 0; r < f->nroutes; r++)
-		for (unsigned i = 0; gateway_has(p->gw, r) && i < PROXY_REFUSALS; i++) {
+		for (unsigned i = 0; is_published(p, r) && i < PROXY_REFUSALS; i++) {
 			snprintf(labels, sizeof(labels), "{route=\"%s\",reason=\"%s\"}",
 				 p->gw->routes[r].name, proxy_refusal_name((enum proxy_refusal)i));
 			sample(t, &refusals, labels, f->routes[r].refused[i]);
@@ -353,7 +360,7 @@ static void about_errors(struct text *t, const struct text_process *p, const str
 		const struct proxy_counters *c = &f->routes[r];
 		const char *route = p->gw->routes[r].name;
 
-		if (!gateway_has(p->gw, r))
+		if (!is_published(p, r))
 			continue;
 		sample_errors(t, route, "sent", "client", c->errors_to[PROXY_CLIENT]);
 		sample_errors(t, route, "sent", "server", c->errors_to[PROXY_SERVER]);
@@ -380,8 +387,8 @@ static void about_certificates(struct text *t, const struct text_process *p)
 
 	begin(t, &expiry);
 	for (unsigned r = 0; r < p->gw->nslots; r++)
-		for (unsigned side = AUTH_LISTEN;
-		     p->gw->listens[r].state == GATEWAY_CURRENT && side <= AUTH_UPSTREAM; side++) {
+		for (unsigned side = AUTH_LISTEN; is_published(p, r) && side <= AUTH_UPSTREAM;
+		     side++) {
 			const char *route = p->gw->routes[r].name;
 
 			if (!auth_times(p->auth, r, (enum auth_side)side, &times))

@@ -775,7 +775,6 @@ are_answered() {
 }
 is_resident() { [ "$(rss)" -le "$1" ]; } # KiB at most
 are_allocated() { report && [ "$(heap_live)" -le "$1" ]; }
-is_sanitized() { grep -qa '__[at]san_init' "$BIN/rpcrdma-gw"; } # whose own memory is not the gateway's
 no_sessions() { are_sessions 0; }
 are_sessions() {
     report

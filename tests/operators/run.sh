@@ -337,8 +337,34 @@ case_successor() {
     stop
 }
 
+# deploy/ha/serving succeeds only while a gateway serves: not without a gateway, nor while the gateway hangs or drains.
+serving() { PATH=$BIN:$PATH "$HERE/../../deploy/ha/serving" "$CTL"; }
+case_serving() {
+    local server
+    configure
+    sed -i 's/drain_timeout = 3/drain_timeout = 120/' "$CONF"
+    perf_server 20050
+    server=$pid
+    ! serving || fail "a gateway that is not there serves"
+    gateway
+    serving || fail "a gateway that serves does not"
+    kill -STOP "$PID"
+    ! serving || fail "a gateway that hangs serves"
+    kill -CONT "$PID"
+    load calls 20049 2 --op null --depth 4
+    wait_for 20 status_has '"sessions": 1' || fail "no session"
+    kill -STOP "$server"
+    wait_for 20 calls_in_flight || fail "no call waits for the server"
+    kill "$PID"
+    wait_for 5 eval '! serving' || fail "a gateway that drains serves"
+    kill -0 "$PID" 2>/dev/null || fail "it did not wait for its calls"
+    kill -CONT "$server"
+    wait "$PID" || fail "exit code $?"
+    ! serving || fail "a gateway that has ended serves"
+}
+
 # Garbage, many connections, clients that do not read: the gateway serves other clients, and afterwards has no more descriptors than
-# before. The most memory that it had is printed.
+# before. It never had more than 32 MiB of memory; without these clients it has 8 MiB.
 case_hostile() {
     local before after
     configure
@@ -354,6 +380,7 @@ case_hostile() {
     wait_for 20 fds_are "$before" || fail "descriptors: $before, then $(find "/proc/$PID/fd" | wc -l)"
     after=$(sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$PID/status")
     echo "at most $after KiB"
+    is_sanitized || [ "$after" -le 32768 ] || fail "memory: $after KiB"
     kill "$calls"
     stop
 }
@@ -486,6 +513,51 @@ case_reload_removes() {
     [ "$(grep -c '"session"' "$DIR/out")" -eq 1 ] || fail "another's session was drained: $(cat "$DIR/out")"
     stop
 }
+
+says_nothing() { # REGEXP: no line of the last command's output matches REGEXP
+    ! grep -aqs -e "$1" "$DIR/out" "$DIR/out.err" || fail "the output has: $1"
+}
+
+# A reload removes a route whose sessions have calls in flight, one of them with older settings. The route and its sessions are listed
+# until the last session has ended, whichever session ends first. Its metrics end with the reload.
+case_reload_leaving() {
+    local server older
+    configure
+    sed -i 's/drain_timeout = 3/drain_timeout = 120/' "$CONF"
+    perf_server 20050
+    server=$pid
+    routes one 20049 '' two 20051 ''
+    gateway
+    load older 20051 1 --op null
+    wait_for 20 status_has '"sessions": 1' || fail "no session"
+    routes one 20049 '' two 20051 'credits = 20;'
+    reload 0 1 0 1 ''
+    load newer 20051 2 --op null
+    wait_for 20 status_has '"sessions": 2' || fail "no second session"
+    kill -STOP "$server"
+    wait_for 20 two_wait || fail "no calls wait for the server"
+    client get "$URL"
+    says '^rpcrdma_gw_sessions{route="two"} 2$'
+    routes one 20049 ''
+    reload 0 0 1 1 ''
+    client get "$URL"
+    says_nothing 'route="two"'
+    ask '{"do":"sessions"}'
+    older=$(sed -n 's/.*"session": {"id": \([0-9]*\),.*"old_settings": true.*"version": "1".*/\1/p' "$DIR/out" | head -n 1)
+    gwctl 0 kill session "$older"
+    wait_for 20 status_has '"sessions": 1' || fail "session $older stays"
+    gwctl 0 sessions --route two
+    says '^1 session$'
+    gwctl 0 routes
+    says '^two, removed: its sessions end$'
+    says_nothing '^listens .*:20051,'
+    kill -CONT "$server"
+    wait_for 20 status_has '"sessions": 0' || fail "sessions stay"
+    gwctl 1 sessions --route two
+    says 'there is no such route'
+    stop
+}
+two_wait() { [ "$(python3 "$HERE/client.py" ask "$CTL" '{"do":"sessions"}' 2>/dev/null | grep -c '"in_flight": [1-9]')" -eq 2 ]; }
 
 # reload_refused REGEXP...: the gateway refuses a reload by the control socket and by SIGHUP, with a message like each REGEXP, and still
 # serves
@@ -664,7 +736,7 @@ successor_serves() { python3 "$HERE/client.py" ask "$CTL" '{"do":"status"}' 2>/d
 
 # Twenty times a new process takes over, while clients connect again and again. No client is refused.
 case_takeover() {
-    local i first old
+    local i most old
     configure
     perf_server 20050
     refused '{"do":"yield"}'
@@ -676,10 +748,14 @@ case_takeover() {
     wait_for 20 grep -q event=ready "$LOG" || fail "it does not start"
     refused '{"do":"yield"}'
     says 'only for a process that was handed'
+    most=$(find "/proc/$PID/fd" | wc -l)
     begin_reconnecting
     # A successor that ends before it asks for the sockets, or after it got them, changes nothing.
     sed "s/port = 20049/port = 20059/; s/workers = 2/workers = 2; log = { level = \"nonsense\"; }/" "$CONF" >"$DIR/bad.conf"
     expect_exit 1 "$BIN/rpcrdma-gw" -c "$DIR/bad.conf" --take-over
+    client hangs_up "$CTL" "$PID"
+    wait_for 20 grep -q 'level=warn event=control do=hand_over why="the sockets could not be sent"' "$LOG" || fail "a failure is not told"
+    ! grep 'event=control do=hand_over sockets=' "$LOG" || fail "the log tells of sockets that nobody has"
     ask '{"do":"hand_over"}'
     says '"sockets": 4'
     for i in {1..20}; do
@@ -694,9 +770,9 @@ case_takeover() {
     done
     nobody_was_refused
     client metrics "$URL"
-    first=$(find "/proc/$PID/fd" | wc -l)
+    echo "$(find "/proc/$PID/fd" | wc -l) descriptors, the first process had $most"
+    wait_for 20 fds_are "$most" || fail "descriptors: $most, then $(find "/proc/$PID/fd" | wc -l)"
     ! grep -h 'event=end' "$DIR"/gateway*.err | grep -v 'code=0 heap_live=0' || fail "something is left"
-    echo "$first descriptors at the end"
     stop
 }
 
@@ -949,11 +1025,15 @@ case_tail() {
 
 # "top" uses a screen of its own, and restores the terminal. With --once it prints a page.
 case_top() {
+    local slow
     configure
     perf_server 20050
     gateway
     load calls 20049 1 --op read --size 64k --depth 4 --connections 3
     wait_for 20 status_has '"sessions": 3' || fail "no sessions"
+    # longer than the gateway waits for a request
+    start slow "$BIN/rpcrdma-gwctl" -s "$CTL" top --once --interval 21s
+    slow=$pid
     gwctl 0 top --once --interval 700ms
     says 'serving for .*: 3 of at most'
     awk '$1 == "one" && $2 == 3 && $3 > 0 && $7 > 0 { n++ } $1 == "two" && $2 == 0 && $3 == 0 { n++ }
@@ -967,6 +1047,7 @@ case_top() {
     client screen "$BIN/rpcrdma-gwctl" "$CTL"
     cat "$DIR/out"
     gwctl 1 top --once --route three
+    wait "$slow" || fail "top with a long interval: $(cat "$DIR/slow.err")"
     stop
     gwctl 3 top --once
 }

@@ -97,6 +97,20 @@ static void rates_are_since_the_sample_before(void **state)
 		sample_free(&s[i]);
 }
 
+/* The sessions were too many to be listed before. Their totals are no rates. */
+static void sessions_that_were_not_listed_have_no_rate(void **state)
+{
+	static const unsigned calls[SESSIONS] = {1000, 2000, 3000, 4000, 5000};
+	struct sample before = {.sessions = 2001, .at_ns = SECOND};
+	struct sample now = sample_of(calls, 2);
+
+	(void)state;
+	show_since(&before, &now);
+	for (unsigned id = 1; id <= SESSIONS; id++)
+		expect_rate(id, 0, id);
+	sample_free(&now);
+}
+
 /* A route has two servers, and one of them is down. */
 static void servers_that_are_up_are_reported(void **state)
 {
@@ -117,6 +131,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(rates_are_since_the_sample_before, forget_text),
+		cmocka_unit_test_teardown(sessions_that_were_not_listed_have_no_rate, forget_text),
 		cmocka_unit_test_teardown(servers_that_are_up_are_reported, forget_text),
 	};
 

@@ -194,7 +194,7 @@ static const char *read_line(struct ask_link *link)
 			return stranger;
 		if (!fgets(link->line + n, (int)(link->cap - n), link->f))
 			return feof(link->f) ? "the gateway ended the connection before its answer "
-					       "was complete"
+					       "was complete: it waits 60 s for its reader"
 					     : "no answer in time";
 		more = strlen(link->line + n);
 		if (more == 0) /* the line begins with NUL */

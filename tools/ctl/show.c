@@ -206,12 +206,14 @@ static void show_servers(struct show *s, struct json_object *list)
 
 		uint64_t sessions = show_number(o, "sessions"),
 			 connects = show_number(o, "connects"), probes = show_number(o, "probes");
+		bool is_listed = strcmp(show_text(o, "host", host, TEXT), "-") != 0;
 
 		fprintf(s->to,
-			"server     %s of %s: %s, %" PRIu64 " session%s, %" PRIu64
+			"server     %s%s%s: %s, %" PRIu64 " session%s, %" PRIu64
 			" connection%s, %" PRIu64 " failed, %" PRIu64 " probe%s, %" PRIu64
 			" failed\n",
-			show_text(o, "address", address, TEXT), show_text(o, "host", host, TEXT),
+			show_text(o, "address", address, TEXT), is_listed ? " of " : "",
+			is_listed ? host : ", not for new clients",
 			show_number(o, "up") ? "up" : "down", sessions, plural(sessions), connects,
 			plural(connects), show_number(o, "failures"), probes, plural(probes),
 			show_number(o, "probe_failures"));
@@ -222,10 +224,14 @@ static void show_route(struct show *s, struct json_object *o)
 {
 	struct json_object *listen = member(o, "listen"), *upstream = member(o, "upstream");
 	char a[TEXT], b[TEXT], c[TEXT], d[TEXT], e[TEXT];
+	bool leaves = strcmp(show_text(o, "state", a, TEXT), "leaving") == 0;
 
-	fprintf(s->to, "%s%s\n", s->lines++ ? "\n" : "", show_text(o, "name", a, TEXT));
-	fprintf(s->to, "listens    %s, versions %s\n", show_text(listen, "address", b, TEXT),
-		show_text(listen, "versions", d, TEXT));
+	fprintf(s->to, "%s%s%s\n", s->lines++ ? "\n" : "", show_text(o, "name", a, TEXT),
+		leaves ? ", removed: its sessions end" : "");
+	if (!leaves)
+		fprintf(s->to, "listens    %s, versions %s\n",
+			show_text(listen, "address", b, TEXT),
+			show_text(listen, "versions", d, TEXT));
 	fprintf(s->to, "upstream   %s, versions %s\n", show_text(upstream, "address", c, TEXT),
 		show_text(upstream, "versions", e, TEXT));
 	if (json_object_is_type(member(o, "servers"), json_type_array))

@@ -31,7 +31,6 @@ enum { LIST_MOST = 2000 /* sessions, unless the user chose some */, ROWS = 24 };
 
 struct top {
 	const struct ctl_options *o;
-	struct ask_link link;
 	struct sample before, now;
 	struct top_view view;
 	struct termios was;
@@ -52,20 +51,32 @@ static void on_line(void *arg, const char *name, struct json_object *value, cons
 	sample_take(arg, name, value);
 }
 
-static int take_sample(struct top *t, char *why)
+static int ask_all(struct top *t, struct ask_link *link, char *why)
 {
 	const struct ctl_options *o = t->o;
-	int status;
+	int status = ask_say(link, CONTROL_STATUS, on_line, &t->now, why);
+
+	if (status == ASK_DONE)
+		status = ask_say(link, CONTROL_ROUTES, on_line, &t->now, why);
+	t->view.has_list = t->now.sessions <= LIST_MOST || o->route || o->client || o->name;
+	if (status == ASK_DONE && t->view.has_list)
+		status = ask_say(link, CONTROL_SESSIONS, on_line, &t->now, why);
+	return status;
+}
+
+/* Each sample has a connection of its own, because the gateway ends a connection that waits for its
+ * next request for long. */
+static int take_sample(struct top *t, char *why)
+{
+	struct ask_link link;
+	int status = ask_open(&link, t->o, why);
 
 	sample_free(&t->before);
 	t->before = t->now;
 	t->now = (struct sample){.at_ns = 0};
-	status = ask_say(&t->link, CONTROL_STATUS, on_line, &t->now, why);
 	if (status == ASK_DONE)
-		status = ask_say(&t->link, CONTROL_ROUTES, on_line, &t->now, why);
-	t->view.has_list = t->now.sessions <= LIST_MOST || o->route || o->client || o->name;
-	if (status == ASK_DONE && t->view.has_list)
-		status = ask_say(&t->link, CONTROL_SESSIONS, on_line, &t->now, why);
+		status = ask_all(t, &link, why);
+	ask_close(&link);
 	sample_end(&t->now, now_ns());
 	return status;
 }
@@ -202,12 +213,10 @@ static int run(struct top *t, char *why)
 int top(const struct ctl_options *o, char *why)
 {
 	struct top t = {.o = o};
-	int status = ask_open(&t.link, o, why);
+	int status;
 
 	follow_catch();
-	if (status == ASK_DONE)
-		status = run(&t, why);
-	ask_close(&t.link);
+	status = run(&t, why);
 	sample_free(&t.before);
 	sample_free(&t.now);
 	return status;

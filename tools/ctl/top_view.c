@@ -75,6 +75,8 @@ static void make_rates(struct sample *now, const struct sample *before, const st
 {
 	static const struct sample_session none;
 
+	if (before->nlist == 0 && before->sessions > 0)
+		return; /* the sessions were too many to list, so their rates are not known yet */
 	for (size_t i = 0; i < now->nlist; i++) {
 		struct sample_session *s = &now->list[i];
 		const struct sample_session *was = sample_session_of(before, s->id);

@@ -33,10 +33,16 @@ function sum(samples, name, want = {}) {
 	return total;
 }
 
-// What was added since BEFORE; a gateway that began anew counts from zero.
-function added(now, was, name, want) {
-	const n = sum(now, name, want), m = was ? sum(was, name, want) : n;
-	return n >= m ? n - m : n;
+// What was added since BEFORE, sample by sample, because a reload may add and remove routes. A gateway that began anew counts
+// from zero.
+function added(now, was, name, want = {}) {
+	const earlier = new Map(((was && was.get(name)) || []).map(({ labels, value }) => [JSON.stringify(labels), value]));
+	let total = 0;
+	for (const { labels, value } of (was && now.get(name)) || []) {
+		const m = earlier.get(JSON.stringify(labels)) || 0;
+		if (Object.keys(want).every((key) => labels[key] === want[key])) total += value >= m ? value - m : value;
+	}
+	return total;
 }
 
 // Mean time in ms of STEPS together; null: there were no RPCs.
