@@ -18,11 +18,11 @@ enum {
 	TALKS = 16,
 	TALKS_BACK = 2,
 	TALK_ITEMS = 4,
-	TALK_CHUNKS = 5,
-	TALK_PIECES = 4,
+	TALK_CHUNKS = 7,
+	TALK_PIECES = 5,
 	TALK_BYTES = 192 << 10, /* most octets of a payload stream */
-	WIRE_SEGS = 80,
-	WIRE_CHUNKS = 8,
+	WIRE_SEGS = 120,
+	WIRE_CHUNKS = 12,
 };
 
 enum talk_stage { TALK_IDLE, TALK_SENT, TALK_HEARD, TALK_ANSWERED };
@@ -51,6 +51,7 @@ struct talk {
 	struct talk_item items[TALK_ITEMS], results[TALK_ITEMS];
 	uint32_t caps[TALK_CHUNKS], reply_cap;
 	bool is_long; /* its stream is in a chunk, although it would fit inline */
+	bool is_continued;
 	/* State of the caller: */
 	struct chunk body, reads[TALK_ITEMS], writes[TALK_CHUNKS], room;
 	uint32_t inv_handle, fences;
@@ -113,6 +114,7 @@ struct stranger {
 	struct fabric_conn *conn;
 	struct rng *rng;
 	bool is_server, connected, closed;
+	bool has_chunks_back; /* a server: its calls may have chunks */
 	unsigned version;
 	struct habits h;
 	uint32_t peer_takes; /* octets of one Send */

@@ -115,7 +115,8 @@ static uint32_t reduce_call(const struct stranger *s, struct talk *t, uint8_t *o
 
 static void expose_all(struct stranger *s, struct talk *t, const uint8_t *stream, uint32_t len)
 {
-	uint8_t *next = s->memory + SLOTS_AT + (size_t)(t - s->talks) * SLOT;
+	size_t slot = (size_t)(t->reverse ? t - s->rtalks : t - s->talks);
+	uint8_t *next = s->memory + SLOTS_AT + slot * SLOT;
 
 	memset(next, 0xe1, SLOT);
 	t->body.n = 0;
@@ -225,17 +226,14 @@ static struct talk *idle(struct talk *of, unsigned n)
 	return NULL;
 }
 
-bool stranger_call(struct stranger *s)
+/* Send the call of @t, with chunks. */
+static void say_call(struct stranger *s, struct talk *t)
 {
-	struct talk *t = idle(s->talks, TALKS);
 	static uint8_t stream[TALK_BYTES];
 	struct xdr_out x;
 	uint32_t len;
 	bool again;
 
-	if (!t || !may_call(s) || (s->version == 2 && s->in_flight == TALKS))
-		return false;
-	talk_make(t, s->rng, next_xid(s, s->talks, TALKS), false);
 	choose(s, t);
 	len = reduce_call(s, t, stream);
 	do {
@@ -253,11 +251,22 @@ bool stranger_call(struct stranger *s)
 		}
 	} while (again);
 	t->stage = TALK_SENT;
+	t->is_continued = !t->is_long && xdr_out_len(&x) + len > s->peer_takes;
 	if (t->is_long)
 		stranger_end(s, &x, 0);
 	else
 		stranger_say(s, &x, t->xid, true, stream, len, 0);
 	s->in_flight++;
+}
+
+bool stranger_call(struct stranger *s)
+{
+	struct talk *t = idle(s->talks, TALKS);
+
+	if (!t || !may_call(s) || (s->version == 2 && s->in_flight == TALKS))
+		return false;
+	talk_make(t, s->rng, next_xid(s, s->talks, TALKS), false);
+	say_call(s, t);
 	return true;
 }
 
@@ -273,7 +282,14 @@ bool stranger_call_back(struct stranger *s)
 	s->last_xid = s->talks[rng_below(s->rng, TALKS)].xid;
 	if (s->version == 1 && chance(s->rng, 2))
 		s->last_xid = 0;
+	if (s->has_chunks_back && chance(s->rng, 2)) {
+		talk_make(t, s->rng, next_xid(s, s->rtalks, TALKS_BACK), false);
+		t->reverse = true;
+		say_call(s, t);
+		return true;
+	}
 	talk_make(t, s->rng, next_xid(s, s->rtalks, TALKS_BACK), true);
+	t->nwrites = t->reply_cap = 0;
 	t->stage = TALK_SENT;
 	x = stranger_begin(s, t->xid, s->version == 2 ? 10 : 0);
 	if (s->version == 2)
@@ -289,12 +305,10 @@ bool stranger_call_back(struct stranger *s)
 static void over(struct stranger *s, struct talk *t)
 {
 	s->last_xid = t->xid;
-	t->stage = TALK_IDLE;
-	if (t->reverse) {
+	if (t->reverse)
 		s->rdone++;
-		return;
-	}
-	s->done++;
+	else
+		s->done++;
 	t->xid = 0; /* it may be used again at once, and its place when its memory is fenced */
 	t->stage = TALK_ANSWERED;
 	withdraw_all(s, t);
@@ -389,7 +403,9 @@ void stranger_take_error(struct stranger *s, const struct wire *w)
 {
 	struct talk *t = stranger_talk(s, w->xid, s->is_server, TALK_ANSWERED);
 
-	must(t && t->refused);
+	/* A server's call that is continued gets memory at once, or is refused (decision 74). */
+	must(t || (t = stranger_talk(s, w->xid, s->is_server, TALK_SENT)));
+	must(t->stage == TALK_ANSWERED ? t->refused : t->reverse && t->is_continued);
 	s->refused++;
 	over(s, t);
 }

@@ -89,6 +89,7 @@ static void couple_begin(struct couple *c, unsigned i, struct rng *r, unsigned c
 	stranger_init(&c->client, w.net, cv, false, &ch, r);
 	stranger_init(&c->server, w.net, sv, true, &sh, r);
 	c->client.is_padded = sh.pads_writes;
+	c->server.has_chunks_back = cv == 2 && sv == 2;
 	c->client.talks = c->server.talks = c->talks;
 	c->client.rtalks = c->server.rtalks = c->rtalks;
 	c->made = c->rmade = 0;
