@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/mem.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -20,15 +21,20 @@ enum {
 static atomic_uint_fast64_t allocs, frees, fail_countdown;
 static atomic_uint_fast64_t freed; /* octets freed so far */
 
-/* Return: true for exactly the call that takes the countdown from one to zero. */
-static int must_fail(void)
+/* Return: true for exactly the call that takes the countdown from one to zero; sets errno as
+ * calloc() does. */
+static bool must_fail(void)
 {
 	uint_fast64_t left = atomic_load(&fail_countdown);
 
-	while (left > 0)
-		if (atomic_compare_exchange_weak(&fail_countdown, &left, left - 1))
-			return left == 1;
-	return 0;
+	while (left > 0) {
+		if (!atomic_compare_exchange_weak(&fail_countdown, &left, left - 1))
+			continue;
+		if (left == 1)
+			errno = ENOMEM;
+		return left == 1;
+	}
+	return false;
 }
 
 void *mem_zalloc(size_t bytes)

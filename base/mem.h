@@ -8,7 +8,8 @@
 /** All heap memory goes through here. Tests count the calls (none per RPC in steady state) and
  * make any single allocation fail. Thread-safe. */
 
-/** mem_zalloc - zeroed memory, or NULL. Returns owned; give back with mem_free(). */
+/** mem_zalloc - zeroed memory, or NULL with errno ENOMEM. Returns owned; give back with
+ * mem_free(). */
 void *mem_zalloc(size_t bytes);
 
 /** mem_free - takes @p, which may be NULL. */

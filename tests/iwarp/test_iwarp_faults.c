@@ -188,6 +188,10 @@ static void test_address_taken(void **state)
 	assert_null(second);
 	assert_int_equal(err, ERR_IO);
 	assert_int_equal(errno, EADDRINUSE);
+	mem_fail_at(1);
+	assert_null(iwarp_listen(&pair.addr, &err));
+	assert_int_equal(err, ERR_NOMEM);
+	assert_int_equal(errno, ENOMEM); /* callers log it */
 	sock_pair_fini(&pair);
 }
 
