@@ -143,7 +143,7 @@ static void on_route(struct verbs_conn *c)
 
 	if (err) {
 		log_no_pair(c, "verbs.connect", err);
-		end_finish(c, ERR_NOMEM, "the device has no queue pair for it");
+		end_finish(c, err, "the device has no queue pair for it");
 		return;
 	}
 	if (c->v->base.remote_inv && !c->dev->windows) {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
 #include "base/budget_queues.h"
 #include "base/mem.h"
 #include "fabric/verbs/queue.h"
@@ -104,6 +106,12 @@ static struct vshare *share_of(const struct verbs_conn *c)
 	return c->recv_pieces > 1 ? NULL : c->dev->share;
 }
 
+/* The error of a call to the device that failed. The peer is not the reason in any case. */
+static int device_error(void)
+{
+	return errno == ENOMEM ? ERR_NOMEM : ERR_LOCAL;
+}
+
 static int make_pair(struct verbs_conn *c)
 {
 	const struct vshare *share = share_of(c);
@@ -123,7 +131,7 @@ static int make_pair(struct verbs_conn *c)
 	};
 
 	if (rdma_create_qp(c->id, c->dev->pd, &attr))
-		return ERR_NOMEM;
+		return device_error();
 	/* The granted value counts, not the requested one. */
 	c->max_inline = limits_inline(&attr.cap);
 	c->max_sge = c->dev->max_sge;
@@ -137,32 +145,45 @@ static int take_device(struct verbs_conn *c)
 	if (c->dev)
 		return 0;
 	c->dev = device_get(c->v, c->id->verbs, c->domain);
-	if (!c->dev)
-		return ERR_NOMEM;
+	if (!c->dev) { /* the reason was logged */
+		errno = ENODEV;
+		return ERR_LOCAL;
+	}
 	c->dev->conns++;
 	return 0;
 }
 
+/* Make the queue pair and its completion queue. */
+static int make_queues(struct verbs_conn *c)
+{
+	uint32_t depth = (share_of(c) ? 0 : c->max_recvs) + c->sq_size + 1;
+	int err = cq_make(&c->cq, c->dev, depth) ? device_error() : make_pair(c);
+
+	if (err)
+		return err;
+	errno = ibv_req_notify_cq(c->cq.cq, 0); /* returns what others put into errno */
+	return errno ? device_error() : 0;
+}
+
 int queue_make(struct verbs_conn *c)
 {
-	struct verbs_dev *dev;
+	int err;
 
 	if (c->id->qp)
 		return 0;
-	if (take_device(c))
-		return ERR_NOMEM;
-	dev = c->dev;
-	c->base.remote_inv = c->v->base.remote_inv && dev->windows;
+	err = take_device(c);
+	if (err)
+		return err;
+	c->base.remote_inv = c->v->base.remote_inv && c->dev->windows;
 	cut_depths(c);
 	c->cq.busy_poll_us = c->tuning.busy_poll_us;
-	if (cq_make(&c->cq, dev, (share_of(c) ? 0 : c->max_recvs) + c->sq_size + 1))
-		return ERR_NOMEM;
-	if (make_pair(c) || ibv_req_notify_cq(c->cq.cq, 0))
-		return ERR_NOMEM;
-	if (share_of(c) && share_join(c))
-		return ERR_NOMEM;
+	err = make_queues(c);
+	if (!err && share_of(c))
+		err = share_join(c);
+	if (err)
+		return err;
 	submit_conn(c);
-	return c->broken ? ERR_IO : 0;
+	return c->broken ? ERR_LOCAL : 0;
 }
 
 int verbs_agreed(const struct fabric_conn *fc, struct verbs_agreed *agreed)

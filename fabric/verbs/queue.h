@@ -21,7 +21,8 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p) WARN_
 size_t queue_cost(const struct fabric *f, const struct fabric_conn_params *p);
 
 /** queue_make - make the queue pair of @c, whose device is known, and hand over the Receives posted
- * before. Return: 0, ERR_NOMEM or ERR_IO; a second call does nothing. */
+ * before. Return: 0; ERR_NOMEM, or ERR_LOCAL if the device is short of something else or cannot be
+ * used, with errno; a second call does nothing. */
 int queue_make(struct verbs_conn *c) WARN_UNUSED;
 
 /** queue_put_back - give back shared Receives with messages that were not polled. */

@@ -141,9 +141,13 @@ static int dealloc_mw(struct ibv_mw *mw)
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *owner,
 			     struct ibv_comp_channel *channel, int vector)
 {
-	struct adapter_cq *q = mem_zalloc(sizeof(*q));
+	struct adapter_cq *q = adapter.cq_errno ? NULL : mem_zalloc(sizeof(*q));
 
 	(void)channel;
+	if (!q) {
+		failed(adapter.cq_errno);
+		return NULL;
+	}
 	adapter.vector = vector;
 	adapter.cqe = cqe;
 	q->cq = (struct ibv_cq){.context = context, .cq_context = owner, .cqe = cqe};
@@ -173,7 +177,7 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 static int req_notify_cq(struct ibv_cq *cq, int solicited)
 {
 	(void)cq, (void)solicited;
-	return 0;
+	return adapter.arm_errno;
 }
 
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
@@ -288,6 +292,8 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 
 int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
+	if (adapter.pair_errno)
+		return failed(adapter.pair_errno);
 	if (grant(&attr->cap))
 		return -1;
 	adapter.cap = attr->cap;

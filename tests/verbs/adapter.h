@@ -51,11 +51,12 @@ struct adapter {
 	/* Properties of the device, set before adapter_open(). */
 	unsigned flags; /* of the device */
 	unsigned vendor;
-	bool has_windows;	/* its user library has Memory Windows, whatever the flags say */
-	bool other_has_none;	/* the second device has no Memory Windows */
-	bool refuses_inv;	/* the device refuses Send with Invalidate */
-	bool is_full;		/* no protection domain can be made */
-	uint32_t max_inline;	/* octets of inline data */
+	bool has_windows;    /* its user library has Memory Windows, whatever the flags say */
+	bool other_has_none; /* the second device has no Memory Windows */
+	bool refuses_inv;    /* the device refuses Send with Invalidate */
+	bool is_full;	     /* no protection domain can be made */
+	int pair_errno, cq_errno, arm_errno; /* if not 0: why no queue can be made, or armed */
+	uint32_t max_inline;		     /* octets of inline data */
 	uint32_t grants_inline; /* if not 0: octets that it grants when more are asked for */
 	/* the real limit; the limit that the kernel reports for Sends and Receives */
 	uint32_t max_send_sge, max_sge;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/verbs/adapter.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -334,6 +335,44 @@ static void binds_leave_sends_their_room(void **state)
 	assert_int_equal(expose_add(&adapter.conn->base, memory, 64, FABRIC_REMOTE_READ, &seg), 0);
 }
 
+/* A server for which this machine's device has no queue pair. Return: status of the end. */
+static int no_queue_pair(int *knob, int value)
+{
+	struct fabric_conn_params p = params();
+	struct rdma_cm_id *id;
+	struct verbs_conn *c;
+	int status;
+
+	*knob = value;
+	assert_int_equal(rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP), 0);
+	id->verbs = &adapter.context;
+	c = conn_new(&adapter.v, id, VERBS_RESOLVING, NULL);
+	assert_int_equal(queue_depths(c, &p), 0);
+	cm_handle(c, &(struct vevent){.type = RDMA_CM_EVENT_ROUTE_RESOLVED});
+	assert_int_equal(c->state, VERBS_ENDED);
+	status = c->status;
+	end_free(c);
+	*knob = 0;
+	return status;
+}
+
+/* A lack of memory is reported only if the device reported it. The server is not the reason. */
+static void without_a_queue_pair_the_machine_is_the_reason(void **state)
+{
+	int full = 0;
+
+	(void)state;
+	adapter.is_full = true;
+	assert_int_equal(no_queue_pair(&full, 0), ERR_LOCAL);
+	adapter.is_full = false;
+	adapter_open();
+	assert_int_equal(no_queue_pair(&adapter.pair_errno, EINVAL), ERR_LOCAL);
+	assert_int_equal(no_queue_pair(&adapter.pair_errno, ENOMEM), ERR_NOMEM);
+	assert_int_equal(no_queue_pair(&adapter.cq_errno, EINVAL), ERR_LOCAL);
+	assert_int_equal(no_queue_pair(&adapter.cq_errno, ENOMEM), ERR_NOMEM);
+	assert_int_equal(no_queue_pair(&adapter.arm_errno, EIO), ERR_LOCAL);
+}
+
 static size_t asked_for(void)
 {
 	return adapter.cap.max_send_wr * (192 + 16 * FABRIC_MAX_SGE) + (size_t)adapter.cqe * 64;
@@ -377,6 +416,7 @@ int main(void)
 		adapter_test(libraries_let_go_of_removed_devices),
 		adapter_test(withdrawn_twice_before_a_poll),
 		adapter_test(binds_leave_sends_their_room),
+		adapter_test(without_a_queue_pair_the_machine_is_the_reason),
 		adapter_test(queues_count_as_memory),
 		adapter_test(workers_take_turns_with_vectors),
 		adapter_test(shared_receives_complete_on_the_workers_vector),
