@@ -58,7 +58,8 @@ struct ddp_term {
 	uint8_t layer, etype, code;
 };
 
-/* struct ddp_term values by name (RFC 5040 section 4.8, RFC 5041 section 8, RFC 5044 section 8). */
+/* struct ddp_term values by name (RFC 5040 section 4.8, RFC 5041 section 8, RFC 5044 section 8,
+ * RFC 6581). */
 #define TERM_RDMA_INVALID_STAG ((struct ddp_term){0, 1, 0x00})
 #define TERM_RDMA_BOUNDS ((struct ddp_term){0, 1, 0x01})
 #define TERM_RDMA_ACCESS ((struct ddp_term){0, 1, 0x02})
@@ -79,6 +80,7 @@ struct ddp_term {
 #define TERM_DDP_UNTAGGED_VERSION ((struct ddp_term){1, 2, 0x06})
 #define TERM_MPA_CRC ((struct ddp_term){2, 0, 0x02})
 #define TERM_MPA_LENGTH ((struct ddp_term){2, 0, 0x03})
+#define TERM_MPA_DEPTH ((struct ddp_term){2, 0, 0x06})
 
 /*
  * Tagged:    |T|L| rsvd |DV| RV|rs|opcode|  STag (4) | TO (8) |

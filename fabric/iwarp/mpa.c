@@ -193,7 +193,7 @@ int mpa_conclude(const struct mpa_local *local, const struct mpa_frame *reply,
 	if (!reply->enhanced)
 		return 0;
 	if (reply->ord > local->ird && reply->ord != MPA_DEPTH_MAX)
-		return ERR_PROTO;
+		return ERR_TOOBIG;
 	agreed->ord = min16(local->ord, reply->ird);
 	return 0;
 }

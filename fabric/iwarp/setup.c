@@ -142,12 +142,16 @@ static void conclude(struct iwarp_conn *c)
 	}
 	c->private_data = reply.private_data;
 	rc = mpa_conclude(&c->offer, &reply, &c->agreed);
-	if (rc)
+	if (rc == ERR_TOOBIG) {
+		c->iw->counters.setup_failures++;
+		stream_refuse(c, ERR_PROTO, TERM_MPA_DEPTH);
+	} else if (rc) {
 		setup_fail(c, rc,
 			   rc == ERR_REJECTED ? "peer rejected the connection"
-					      : "peer wants markers or more read depth");
-	else
+					      : "peer wants markers");
+	} else {
 		stream_open(c);
+	}
 }
 
 /* Initiator: connect() has succeeded or failed. */

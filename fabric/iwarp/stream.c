@@ -9,6 +9,7 @@
 #include "fabric/host_table.h"
 #include "fabric/iwarp/conn.h"
 #include "fabric/iwarp/fpdu.h"
+#include "fabric/iwarp/qp_complete.h"
 #include "fabric/iwarp/recv_sched.h"
 #include "fabric/iwarp/sock.h"
 #include "fabric/iwarp/stream.h"
@@ -156,6 +157,13 @@ void stream_open(struct iwarp_conn *c)
 	/* Octets behind the MPA frame may be in the socket already, and cause no further edge
 	 * event: they are read at the end of a flush. */
 	stream_yield(c);
+}
+
+void stream_refuse(struct iwarp_conn *c, int err, struct ddp_term term)
+{
+	stream_open(c);
+	c->connected_due = false;
+	qp_fail(&c->qp, err, term);
 }
 
 static void socket_failed(struct iwarp_conn *c, int err)

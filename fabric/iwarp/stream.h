@@ -9,6 +9,10 @@
 /** stream_open - the set-up of @c is complete: IWARP_OPEN begins, and CONNECTED is due. */
 void stream_open(struct iwarp_conn *c);
 
+/** stream_refuse - as stream_open(), but the first octets are a Terminate with @term, and the user
+ * gets DISCONNECTED with @err instead of CONNECTED. */
+void stream_refuse(struct iwarp_conn *c, int err, struct ddp_term term);
+
 /** stream_ready, stream_expired - callbacks of struct iwarp_wake from IWARP_OPEN on: the socket has
  * @events, or .deadline has passed. */
 void stream_ready(struct iwarp_conn *c, unsigned events);

@@ -8,7 +8,7 @@ import v1
 import v2
 from case import table
 from expect import Other
-from rdmap import Conn, Ended, Sent, read_frame
+from rdmap import Conn, Ended, Sent, Terminated, read_frame
 from xdr import opaque, u32
 
 setup = table('server', 'connecting', 'nothing', 'v1')
@@ -74,8 +74,19 @@ answers('server-mpa-pdata-65535', 'RFC 5044 7.1.1', 'a private data length of 65
         mpa.frame(mpa.REPLY_KEY, mpa.CRC, 2, bytes(600), length=65535))
 answers('server-mpa-enhanced-cut', 'RFC 6581', 'S set, and two octets where IRD and ORD take four',
         mpa.frame(mpa.REPLY_KEY, mpa.CRC | mpa.ENHANCED, 2, bytes(2)))
-answers('server-mpa-depth', 'RFC 6581', 'an ORD of 1000, above the IRD of 32 that was asked for',
-        mpa.reply(ord_=1000))
+
+
+@setup('server-mpa-depth', 'RFC 6581',
+       'an ORD of 1000, above the IRD of 32 that was asked for: the server gets a Terminate, MPA, insufficient IRD resources',
+       REJECTED)
+def _(s):
+    sock = tcp(s)
+    sock.sendall(mpa.reply(ord_=1000))
+    told = Conn(sock).recv()
+    assert told == Terminated(2, 0, 6), '%r instead of the Terminate' % (told,)
+    closed(sock)
+
+
 answers('server-mpa-noise', 'RFC 5044 7.1.1', '500 octets of 0xa5', b'\xa5' * 500)
 answers('server-mpa-http', 'RFC 5044 7.1.1', 'an HTTP answer', b'HTTP/1.1 400 Bad Request\r\n\r\n')
 

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "fabric/iwarp/ddp.h"
+#include "fabric/iwarp/fpdu.h"
 #include "tests/cmocka_all.h"
 #include "tests/iwarp/sock_pair.h"
 
@@ -139,28 +141,36 @@ static void a_peer_that_speaks_another_protocol_is_logged(void **state)
 	log_set_sink(NULL);
 }
 
-/* A server is asked in MPA, says @octets and ends. */
-static void answers(const char *octets, size_t len, const char *why)
+/* Connect to a server, and wait until it has the Request Frame. Return: the server's socket. */
+static int ask(struct fabric_conn **conn)
 {
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
 	struct fabric_addr at = {.len = sizeof(at.ss)};
-	struct fabric_conn *conn;
 	char request[64];
 
 	assert_int_equal(fabric_addr_parse("127.0.0.1", 0, &at), 0);
 	assert_int_equal(bind(listener, (struct sockaddr *)&at.ss, at.len), 0);
 	assert_int_equal(listen(listener, 1), 0);
 	assert_int_equal(getsockname(listener, (struct sockaddr *)&at.ss, &at.len), 0);
-	assert_int_equal(fabric_connect(pair.f, &at, &pair.params, NULL, &conn), 0);
+	assert_int_equal(fabric_connect(pair.f, &at, &pair.params, NULL, conn), 0);
 	fd = accept(listener, NULL, NULL);
 	assert_true(fd >= 0);
 	while (recv(fd, request, sizeof(request), MSG_DONTWAIT) < 20)
 		sock_pair_step(&pair);
+	close(listener);
+	return fd;
+}
+
+/* A server is asked in MPA, says @octets and ends. */
+static void answers(const char *octets, size_t len, const char *why)
+{
+	struct fabric_conn *conn;
+	int fd = ask(&conn);
+
 	assert_int_equal(write(fd, octets, len), len);
 	shutdown(fd, SHUT_WR);
 	assert_string_equal(sock_pair_wait(&pair, conn, FABRIC_EV_DISCONNECTED, 1)->why, why);
 	close(fd);
-	close(listener);
 }
 
 static void a_server_that_speaks_something_else_is_reported(void **state)
@@ -170,6 +180,37 @@ static void a_server_that_speaks_something_else_is_reported(void **state)
 	answers(SAYS("HTTP/1.1 400 Bad Request\r\n\r\n"), "peer speaks HTTP, not MPA");
 	answers(SAYS(""),
 		"peer closed the connection during set-up: perhaps it speaks no RDMA (MPA) there");
+}
+
+/* RFC 6581: the initiator's IRD, 32, is less than the acceptor's ORD, 1000. The acceptor learns the
+ * reason: MPA, insufficient IRD resources. */
+static void a_server_with_too_much_read_depth_gets_a_terminate(void **state)
+{
+	enum { FPDU = FPDU_LEN_BYTES + DDP_UNTAGGED_BYTES + RDMAP_TERM_BYTES + FPDU_CRC_BYTES };
+	uint8_t said_back[FPDU + 1], *ddp = said_back + FPDU_LEN_BYTES;
+	struct fabric_conn *conn;
+	struct ddp_header h;
+	struct ddp_term term;
+	struct fabric_event *ev;
+	int fd = ask(&conn);
+
+	(void)state;
+	assert_int_equal(write(fd, "MPA ID Rep Frame\x50\2\0\4\0\x20\3\xe8", 24), 24);
+	while (recv(fd, said_back, sizeof(said_back), MSG_DONTWAIT | MSG_PEEK) < FPDU &&
+	       !sock_pair_count(&pair, conn, FABRIC_EV_DISCONNECTED))
+		sock_pair_step(&pair);
+	assert_int_equal(recv(fd, said_back, sizeof(said_back), 0), FPDU);
+	assert_int_equal(ddp_header_decode(ddp, &h, &term), 0);
+	assert_int_equal(h.opcode, RDMAP_TERMINATE);
+	assert_int_equal(ddp_term_decode(ddp + DDP_UNTAGGED_BYTES, RDMAP_TERM_BYTES, &term), 0);
+	assert_int_equal(term.layer << 12 | term.etype << 8 | term.code, 0x2006);
+	shutdown(fd, SHUT_WR);
+	ev = sock_pair_wait(&pair, conn, FABRIC_EV_DISCONNECTED, 1);
+	assert_int_equal(ev->status, ERR_PROTO);
+	assert_string_equal(ev->why, "MPA: insufficient read depth");
+	assert_int_equal(sock_pair_count(&pair, conn, FABRIC_EV_CONNECTED), 0);
+	assert_int_equal(failures(), 1);
+	close(fd);
 }
 
 /* The memory of connections in set-up is counted separately, and reported until they are gone. */
@@ -197,6 +238,7 @@ int main(void)
 		T(another_hosts_push_out_their_own),
 		T(a_peer_that_speaks_another_protocol_is_logged),
 		T(a_server_that_speaks_something_else_is_reported),
+		T(a_server_with_too_much_read_depth_gets_a_terminate),
 		T(their_memory_is_reported),
 	};
 

@@ -55,7 +55,7 @@ static void test_siw_reply(void **state)
 	assert_int_equal(mpa_encode(MPA_REPLY, &f, out, sizeof(out)), 32);
 	assert_memory_equal(out, siw_reply, 32);
 	/* The filer asks for 128 Reads: more than 32 are not accepted. */
-	assert_int_equal(mpa_conclude(&local, &f, &agreed), ERR_PROTO);
+	assert_int_equal(mpa_conclude(&local, &f, &agreed), ERR_TOOBIG);
 	f.ord = 32;
 	f.ird = 5;
 	assert_int_equal(mpa_conclude(&local, &f, &agreed), 0);
