@@ -69,6 +69,7 @@ enum {
 	QP_SPILL_PART = 8,
 	/* of an instance: most octets set aside */
 	QP_SPILL_BYTES = QP_SPILL_PART * (QP_AHEAD_BYTES + QP_STAGE_BYTES),
+	QP_SPILL_HEADER = 16, /* octets of a block of .scratch before the octets set aside */
 };
 
 /** struct qp_store - memory and Receives that the queue pairs of one instance share. */
@@ -76,9 +77,12 @@ struct qp_store {
 	struct iwarp_counters *counters;
 	struct pool stages, batches, ops, exposures;
 	struct sums_store sums;
-	struct pool scratch; /* one block, for octets that were read to a wrong place */
-	unsigned trimming;   /* index of the pool that qp_store_trim() continues with */
-	size_t spilled;	     /* octets of heap for input that was read ahead and set aside */
+	/* one block, for octets that were read to a wrong place; no connection reads ahead while it
+	 * is in use */
+	struct pool scratch;
+	unsigned trimming; /* index of the pool that qp_store_trim() continues with */
+	/* octets of heap for input that was read ahead and set aside, .scratch not included */
+	size_t spilled;
 	uint32_t early;	     /* batches begun early: QP_EARLY at most */
 	struct recvq *recvq; /* NULL: each queue pair has Receives of its own */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fabric/iwarp/qp_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -47,11 +48,15 @@
 
 enum { NEXT_HEADER = FPDU_LEN_BYTES + DDP_TAGGED_BYTES };
 
-/** struct qp_spill - octets that were read ahead and are set aside. */
+/** struct qp_spill - octets that were read ahead and are set aside; .at is the first one not yet
+ * processed. */
 struct qp_spill {
 	uint32_t len, at;
+	bool is_scratch; /* the block of the store's .scratch, not one of the heap */
 	uint8_t data[];
 };
+
+_Static_assert(sizeof(struct qp_spill) <= QP_SPILL_HEADER, "a block of .scratch");
 
 /* Whether large tagged messages are expected, so that nothing may be read ahead of them. */
 static bool is_exact(const struct qp_rx *rx)
@@ -108,6 +113,15 @@ static uint32_t room_behind(const struct qp *qp)
 	return fabric_runs_reach(&rx->target->written) > end ? 0 : rx->target->len - end;
 }
 
+static bool has_scratch(struct qp_store *store)
+{
+	void *block = pool_get(&store->scratch);
+
+	if (block)
+		pool_put(&store->scratch, block);
+	return block;
+}
+
 /*
  * Octets to read ahead.
  *
@@ -120,11 +134,20 @@ static uint32_t room_behind(const struct qp *qp)
  *         aside. So the sum stays below QP_SPILL_BYTES, and each further connection reads ahead
  *         less. Octets set aside count as memory that their connection holds (fabric_shed()).
  * Pinned: tests/iwarp/test_iwarp_spills.c
+ *
+ * State:  octets read ahead are not where they belong (take_back()), and memory is short.
+ * Danger: they cannot be moved or set aside, and the connection of an honest peer ends.
+ * Rule:   no connection reads ahead unless the store has its scratch block. Without memory to set
+ *         octets aside, they stay in that block. Until it comes back, all connections read without
+ *         reading ahead.
+ * Pinned: tests/iwarp/test_qp_shared.c:test_memory_is_short
  */
 static uint32_t ahead_bytes(const struct qp *qp)
 {
 	size_t part = (QP_SPILL_BYTES - qp->store->spilled) / QP_SPILL_PART;
 
+	if (!has_scratch(qp->store))
+		return 0;
 	return part < QP_AHEAD_BYTES ? (uint32_t)part : QP_AHEAD_BYTES;
 }
 
@@ -222,10 +245,16 @@ size_t qp_spill_bytes(const struct qp *qp)
 
 static void drop_spill(struct qp *qp)
 {
-	if (!qp->rx.spill)
+	struct qp_spill *s = qp->rx.spill;
+
+	if (!s)
 		return;
-	qp->store->spilled -= qp_spill_bytes(qp);
-	mem_free(qp->rx.spill);
+	if (s->is_scratch) {
+		pool_put(&qp->store->scratch, s);
+	} else {
+		qp->store->spilled -= qp_spill_bytes(qp);
+		mem_free(s);
+	}
 	qp->rx.spill = NULL;
 }
 
@@ -321,18 +350,21 @@ static size_t feed(struct qp *qp, const uint8_t *data, size_t len)
 	return all - len;
 }
 
-/* Sets aside @data, octets that were read ahead behind a Send that found no Receive, or a Write
- * that found no room. ahead_bytes() has limited their number. */
-static void spill(struct qp *qp, const uint8_t *data, size_t len)
+/* Sets aside the octets of @moved from .at on, which were read ahead behind a Send that found no
+ * Receive, or a Write that found no room. ahead_bytes() has limited their number. Takes @moved, the
+ * scratch block. */
+static void set_aside(struct qp *qp, struct qp_spill *moved)
 {
+	uint32_t len = moved->len - moved->at;
 	struct qp_spill *s = mem_zalloc(sizeof(*s) + len);
 
 	if (!s) {
-		qp_fail(qp, ERR_NOMEM, TERM_DDP_NO_BUFFER);
+		qp->rx.spill = moved;
 		return;
 	}
-	s->len = (uint32_t)len;
-	memcpy(s->data, data, len);
+	s->len = len;
+	memcpy(s->data, moved->data + moved->at, len);
+	pool_put(&qp->store->scratch, moved);
 	qp->rx.spill = s;
 	qp->store->spilled += qp_spill_bytes(qp);
 }
@@ -359,32 +391,30 @@ void qp_rx_resume(struct qp *qp)
 static __attribute__((noinline)) void take_back(struct qp *qp, uint32_t i, size_t n)
 {
 	struct qp_rx *rx = &qp->rx;
-	uint8_t *moved = pool_get(&qp->store->scratch);
+	struct qp_spill *moved = pool_get(&qp->store->scratch);
 	const uint8_t *dst = rx->ahead_dst + (size_t)i * rx->ahead_len,
 		      *stage = rx->stage + rx->tail;
-	size_t at = 0, fed;
 	uint32_t piece;
 
-	if (!moved) {
-		qp_fail(qp, ERR_NOMEM, TERM_DDP_NO_BUFFER);
-		return;
-	}
+	assert(moved); /* ahead_bytes() */
+	*moved = (struct qp_spill){.is_scratch = true};
 	do {
 		piece = rx_io_take(&n, expected_len(rx, i));
-		memcpy(moved + at, dst, piece);
+		memcpy(moved->data + moved->len, dst, piece);
 		dst += piece;
-		at += piece;
+		moved->len += piece;
 		piece = rx_io_take(&n, between(expected_len(rx, i)));
-		memcpy(moved + at, stage, piece);
+		memcpy(moved->data + moved->len, stage, piece);
 		stage += piece;
-		at += piece;
+		moved->len += piece;
 	} while (n && ++i < rx->ahead);
 	rx->ahead_max = 0; /* none during feed() */
-	fed = feed(qp, moved, at);
+	moved->at = (uint32_t)feed(qp, moved->data, moved->len);
 	rx->ahead_max = 1;
-	if (fed < at && qp_rx_waits(rx))
-		spill(qp, moved + fed, at - fed);
-	pool_put(&qp->store->scratch, moved);
+	if (moved->at < moved->len && qp_rx_waits(rx))
+		set_aside(qp, moved);
+	else
+		pool_put(&qp->store->scratch, moved);
 }
 
 static bool is_as_expected(const struct qp_rx *rx, uint32_t i)

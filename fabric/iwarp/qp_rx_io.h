@@ -6,7 +6,7 @@
 
 struct qp;
 
-/** qp_spill_bytes - octets of heap for input of @qp that was read ahead and set aside. */
+/** qp_spill_bytes - octets of memory for input of @qp that was read ahead and set aside. */
 size_t qp_spill_bytes(const struct qp *qp);
 
 /** qp_rx_drop - discards input that was read and not processed; gives its memory back. */

@@ -10,7 +10,7 @@ void qp_store_init(struct qp_store *store, struct iwarp_counters *counters)
 	*store = (struct qp_store){.counters = counters};
 	pool_init(&store->stages, QP_STAGE_BYTES, SIZE_MAX / QP_STAGE_BYTES);
 	pool_init(&store->batches, sizeof(struct qp_batch), SIZE_MAX / sizeof(struct qp_batch));
-	pool_init(&store->scratch, QP_AHEAD_BYTES + QP_STAGE_BYTES, 1);
+	pool_init(&store->scratch, QP_SPILL_HEADER + QP_AHEAD_BYTES + QP_STAGE_BYTES, 1);
 	table_pool(&store->ops, sizeof(struct qp_op));
 	stag_pool(&store->exposures);
 	sums_store_init(&store->sums);

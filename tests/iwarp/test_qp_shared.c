@@ -22,7 +22,7 @@ static uint8_t source[REGION], region[REGION], recvs[RECVS][MSG], wire[8 * REGIO
 static bool is_posted[RECVS];
 static uint32_t lens[MESSAGES], said, heard;
 static size_t wire_len, wire_at;
-static unsigned spilled;
+static unsigned spilled, lent; /* looks that found octets set aside; in the scratch block */
 
 static void begin(uint32_t fpdu, bool crc)
 {
@@ -142,12 +142,24 @@ static void check_memory(void)
 
 	for (unsigned i = 0; i < SUMS_SIZES; i++)
 		pools += s->sums.pools[i].bytes;
-	assert_int_equal(qp_store_bytes(s) > pools, rx.rx.spill != NULL);
-	if (rx.rx.spill)
-		assert_int_equal(qp_store_bytes(s) - pools, qp_holds(&rx) - QP_STAGE_BYTES);
+	assert_int_equal(qp_store_bytes(s) - pools, s->spilled);
+	assert_int_equal(rx.rx.spill != NULL, s->spilled || s->scratch.used);
+	assert_false(s->spilled && s->scratch.used);
+	if (s->spilled)
+		assert_int_equal(s->spilled, qp_holds(&rx) - QP_STAGE_BYTES);
 }
 
-static void one_round(uint64_t round)
+/* As its owner does: tries again when there may be memory. */
+static bool lacked_memory(void)
+{
+	bool lacked = rx.lacks_memory;
+
+	rx.lacks_memory = false;
+	return lacked;
+}
+
+/* @failing: the allocation that fails once the stream begins to arrive; 0: none. */
+static void one_round(uint64_t round, uint64_t failing)
 {
 	static const uint32_t sizes[] = {128, 400, 1448, 8948};
 	struct rng r = {round};
@@ -155,12 +167,14 @@ static void one_round(uint64_t round)
 
 	begin(sizes[rng_below(&r, 4)], rng_below(&r, 2));
 	written = make_stream(&r);
+	mem_fail_at(failing);
 	while (wire_at < wire_len || qp_is_starved(&rx) || rx.rx.spill) {
 		size_t most = rng_below(&r, 4) ? SIZE_MAX : 1 + rng_below(&r, 3000);
 
-		if (!read_some(most) && !qp_is_starved(&rx))
+		if (!read_some(most) && !qp_is_starved(&rx) && !lacked_memory())
 			fail_msg("does not go on at octet %zu of %zu", wire_at, wire_len);
 		spilled += rx.rx.spill != NULL;
+		lent += rx_store.scratch.used > 0;
 		check_memory();
 		assert_int_equal(rx.state, QP_OPEN);
 		qp_rx_pause(&rx);
@@ -171,6 +185,7 @@ static void one_round(uint64_t round)
 		pull();
 	}
 	pull();
+	mem_fail_at(0);
 	assert_int_equal(heard, said);
 	assert_memory_equal(region, source, written);
 	qp_rx_pause(&rx);
@@ -187,10 +202,22 @@ static void test_waits_anywhere(void **state)
 	for (size_t i = 0; i < REGION; i++)
 		source[i] = (uint8_t)(i * 13 + (i >> 8));
 	for (uint64_t i = first; i < first + ROUNDS; i++)
-		one_round(i);
+		one_round(i, 0);
 	print_message("SEED=%llu, %u looks found octets set aside\n", (unsigned long long)first,
 		      spilled);
 	assert_true(spilled > 0);
+	assert_int_equal(lent, 0);
+}
+
+/* Whichever allocation fails, the stream goes on, and nothing is lost. */
+static void test_memory_is_short(void **state)
+{
+	(void)state;
+	for (uint64_t round = 1; round <= 30; round++)
+		for (uint64_t failing = 1; failing <= 20; failing++)
+			one_round(round, failing);
+	print_message("%u looks found octets left in the scratch block\n", lent);
+	assert_true(lent > 0);
 }
 
 /* A message that waits when its connection ends leaves nothing behind, and no Receive is lost. */
@@ -254,6 +281,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_waits_anywhere),
+		cmocka_unit_test(test_memory_is_short),
 		cmocka_unit_test(test_ends_while_it_waits),
 		cmocka_unit_test(test_hands_back),
 	};
