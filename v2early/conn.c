@@ -139,25 +139,15 @@ static bool is_refusal(const struct early_conn *c, const struct early_header *h)
 	return !c->is_spoken && h->err > EARLY_ERR_INVAL_OPTION;
 }
 
-/* Profile section 2: an end that sends no responses reports this error. From an end that has
- * answered a Transmit Request with wishes, the error has another meaning. */
-static bool is_about_wishes(struct early_conn *c, const struct early_header *h)
-{
-	const struct early_option *o = early_option_of(c, h->xid);
-
-	return h->err == EARLY_ERR_BAD_HEADER && o && o->has_wishes && !c->answers_options;
-}
-
 /* Errors come from responders only, so this error is about a call of this end. Even a code that
- * does not exist says that no reply follows. */
+ * does not exist says that no reply follows. RDMA2_ERR_INVAL_OPTION alone says that the call was
+ * not carried out, so only then it may be sent again. */
 static int recv_error(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
 {
 	struct early_option was;
 
-	if (h->err == EARLY_ERR_INVAL_OPTION || is_about_wishes(c, h))
-		return early_option_refused(
-			c, h->xid,
-			h->err == EARLY_ERR_INVAL_OPTION ? &c->lacks_rtr : &c->lacks_answers, rx);
+	if (h->err == EARLY_ERR_INVAL_OPTION)
+		return early_option_refused(c, h->xid, &c->lacks_rtr, rx);
 	if (!early_answered(c, h->xid, &was))
 		return 0;
 	/* Section 5: an error does not carry the first grant. Under another version the credit
@@ -197,7 +187,6 @@ static int recv_reply(struct early_conn *c, const struct early_header *h, struct
 		return refuse(c, &report, false, rx);
 	if (!early_answered(c, h->xid, &was))
 		return 0;
-	c->answers_options |= was.has_wishes;
 	take_as_spoken(c);
 	rpc_account_grant(&c->calls, h->credit);
 	rx->kind = RPC_RX_MSG;

@@ -23,8 +23,7 @@ enum {
  * answered. */
 struct early_option {
 	uint32_t xid;
-	bool is_open;	 /* the entry is in use */
-	bool has_wishes; /* the call has wishes for the data of its reply */
+	bool is_open; /* the entry is in use */
 	bool is_let_go;
 	uint8_t more; /* credits that its continuations hold, beyond the call's own */
 	uint8_t kept; /* Receives reserved for its response, beyond the one for a reply */
@@ -51,10 +50,7 @@ struct early_conn {
 	/* State of the round-trip extension. */
 	struct early_option options[EARLY_OPTIONS]; /* indexed by XID modulo their number */
 	bool lacks_rtr;				    /* the peer refused a Transmit Request */
-	bool answers_options; /* the peer has answered a Transmit Request with wishes */
-	/* the peer refused a Transmit Request because of its wishes: it sends no responses */
-	bool lacks_answers;
-	bool lacks_data; /* the peer refused data in a response */
+	bool lacks_data;			    /* the peer refused data in a response */
 	/* most transmissions of a Transmit Request that it takes, as far as is known */
 	uint32_t most;
 	struct rtr_group group; /* the request or response that is being received */

@@ -86,8 +86,7 @@ static int form_placed(const struct rpc_transport *t, const struct rpc_msg *m, u
 static bool may_be_option(const struct early_conn *c, const struct rpc_msg *m)
 {
 	/* The peer assumes that our Receives are those of the profile (section 2). */
-	bool may_ask = c->t.own.bulk_bytes && c->t.own.recv_bytes == EARLY_INLINE_BYTES &&
-		       !c->lacks_answers;
+	bool may_ask = c->t.own.bulk_bytes && c->t.own.recv_bytes == EARLY_INLINE_BYTES;
 
 	if (m->dir == RPC_REPLY)
 		return c->t.own.role == RPC_ACCEPTOR && !(c->lacks_data && m->nplaced);
@@ -115,7 +114,6 @@ static void remember_option(struct early_conn *c, const struct rpc_msg *m, uint3
 
 	*o = (struct early_option){.xid = m->xid,
 				   .is_open = true,
-				   .has_wishes = m->nwishes > 0,
 				   .more = (uint8_t)(count - 1),
 				   .kept = (uint8_t)(reserved - 1)};
 	rpc_account_call(&c->calls, &c->t, m->xid);

@@ -165,7 +165,6 @@ static bool end_response(struct early_conn *c, const struct early_header *h, str
 	if (!early_option_answered(c, h->xid, &was))
 		return false;
 	rpc_account_grant(&c->calls, h->credit);
-	c->answers_options = true;
 	return true;
 }
 
