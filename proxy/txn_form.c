@@ -590,15 +590,19 @@ static uint32_t region_offered(const struct txn_region *r)
 	return r->handle ? r->cap : 0;
 }
 
-/* Take what the responder returned for one Write chunk. A result in the reply's Send must not be
- * longer than the memory reserved for it. */
+/* Take what the responder returned for one Write chunk. A result that was asked for by Send alone
+ * may be longer than the memory reserved for it, because no chunk told the responder that length:
+ * txn_send_reply(). */
 static int take_result(struct txn *t, const struct rpc_msg *reply, unsigned i)
 {
 	const struct rpc_chunk *c = &reply->writes[i];
 	struct txn_region *r = &t->writes[i];
+	bool is_unbounded;
 
 	r->sent = rpc_msg_placed(reply, c);
-	if (c->length > (r->sent ? r->cap : region_offered(r)) || (r->sent && r->window))
+	is_unbounded = r->sent && i < t->out.nwishes && t->out.wishes[i].way == RPC_BY_SEND;
+	if ((c->length > (r->sent ? r->cap : region_offered(r)) && !is_unbounded) ||
+	    (r->sent && r->window))
 		return ERR_PROTO;
 	r->len = (uint32_t)c->length;
 	if (reply->nwishes) {

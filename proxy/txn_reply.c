@@ -118,6 +118,19 @@ static bool are_positions_possible(const struct txn *t)
 	return true;
 }
 
+/* Whether a result that was asked for by Send alone is longer than the requester's Write chunk. */
+static bool is_result_too_long(const struct txn *t, struct rpc_error *e)
+{
+	for (unsigned i = 0; i < t->in.nwrites; i++) {
+		const struct txn_region *r = &t->writes[i];
+
+		*e = (struct rpc_error){RPC_ERROR_WRITE_RESOURCE, i + 1, r->len};
+		if (r->sent && r->len > r->cap)
+			return true;
+	}
+	return false;
+}
+
 /* The responder can reach nothing of @t any more: its results may be used. */
 void txn_send_reply(struct txn *t)
 {
@@ -137,7 +150,7 @@ void txn_send_reply(struct txn *t)
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 		return;
 	}
-	if (txn_check_reported(t, &e) < 0) {
+	if (txn_check_reported(t, &e) < 0 || is_result_too_long(t, &e)) {
 		txn_fail_with(t, &e);
 		return;
 	}

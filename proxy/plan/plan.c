@@ -698,6 +698,14 @@ static bool is_stream_short(const struct plan_in *in, const struct plan_receives
 	       own->bytes <= in->to->limits.recv_bytes;
 }
 
+/* Whether the result of Write chunk @c may be asked for by Send alone: then no chunk tells the
+ * responder its length. A length of whole words covers the pad that servers may write behind the
+ * result (rfc5666bis-01 4.4.5.2). */
+static bool may_be_unbounded(const struct rpc_chunk *c, const struct plan_receives *own)
+{
+	return c->length <= own->data && c->length % 4 == 0;
+}
+
 bool plan_extends(const struct plan_in *in, const struct plan_call *plan,
 		  const struct plan_receives *own, enum plan_ask *ask)
 {
@@ -711,7 +719,8 @@ bool plan_extends(const struct plan_in *in, const struct plan_call *plan,
 		return in->call->nreads > 0;
 	if (own->data == 0)
 		return false;
-	*ask = nwrites == 1 && in->call->writes[0].length <= own->data && is_stream_short(in, own)
+	*ask = nwrites == 1 && may_be_unbounded(&in->call->writes[0], own) &&
+			       is_stream_short(in, own)
 		       ? PLAN_ASK_SENT
 		       : PLAN_ASK_EITHER;
 	return true;
