@@ -13,7 +13,12 @@ struct place {
 };
 
 /* PAYLOAD_LEAST: the largest read and write size of Linux. No default is smaller. */
-enum { PAYLOAD_LEAST = 1024 * 1024, V2_INLINE_LEAST = 4096, V2_CREDITS_LEAST = 2 };
+enum {
+	PAYLOAD_LEAST = 1024 * 1024,
+	V2_INLINE_LEAST = 4096,
+	V2_CREDITS_LEAST = 2,
+	EARLY_INLINE = 4096, /* octets of inline of the early draft's extension */
+};
 
 static struct place place_of(const struct config_end *end)
 {
@@ -81,7 +86,8 @@ static void check_version_2(struct reader *r, const config_setting_t *item, cons
 			"version 2 needs 2 credits or more: raise them, or leave out version 2");
 }
 
-/* Only version 2 carries data beside a call or a reply (docs/rtrext-profile.md). */
+/* Only version 2 carries data beside a call or a reply. In the early draft the data begin behind
+ * 4096 octets of the Receive, whatever its first segment is (docs/rtrext-profile.md, section 2). */
 static void check_structure(struct reader *r, const config_setting_t *item, const char *name,
 			    const struct config_end *end)
 {
@@ -89,6 +95,10 @@ static void check_structure(struct reader *r, const config_setting_t *item, cons
 		reader_error(r, line_of(item, name, "receive_structure"),
 			     "receive_structure needs version 2: allow version 2, or leave out "
 			     "receive_structure");
+	if (end->bulk_bytes && end->versions & CONFIG_V2_EARLY && end->inline_bytes != EARLY_INLINE)
+		reader_error(r, line_of(item, name, "inline"),
+			     "receive_structure with version 2-early needs an inline of 4096: "
+			     "leave out inline, version 2-early or receive_structure");
 }
 
 static void check_hostauth_kind(struct reader *r, const struct config_hostauth *h)

@@ -478,6 +478,12 @@ static const struct bad routes[] = {
 	 "4: receive_structure needs version 2: allow version 2, or leave out receive_structure\n"},
 	{TO("version = 1; receive_structure = 4096;"),
 	 "5: receive_structure needs version 2: allow version 2, or leave out receive_structure\n"},
+	{ON("versions = [1, 2, \"2-early\"]; inline = \"8K\"; receive_structure = \"1M\";"),
+	 "4: receive_structure with version 2-early needs an inline of 4096: leave out inline, "
+	 "version 2-early or receive_structure\n"},
+	{TO("version = \"2-early\"; inline = \"64K\"; receive_structure = \"1M\";"),
+	 "5: receive_structure with version 2-early needs an inline of 4096: leave out inline, "
+	 "version 2-early or receive_structure\n"},
 	{ON("receive_structure = 4097;"),
 	 "4: receive_structure = 4097 is not a multiple of 4096: use 4096 or 8192\n"},
 	{ON("receive_structure = \"9M\";"),
