@@ -76,9 +76,18 @@ struct xdr_out stranger_begin(struct stranger *s, uint32_t xid, uint32_t type)
 
 	xdr_out_init(&x, send_buffer(s, &n), BUFFER);
 	xdr_put_u32(&x, xid);
-	xdr_put_u32(&x, s->version);
+	xdr_put_u32(&x, s->is_early ? 2 : s->version);
 	xdr_put_u32(&x, 0);
 	xdr_put_u32(&x, type);
+	return x;
+}
+
+struct xdr_out stranger_begin_rpc(struct stranger *s, uint32_t xid, uint32_t type, bool is_reply)
+{
+	struct xdr_out x = stranger_begin(s, xid, type);
+
+	if (s->is_early)
+		xdr_put_u32(&x, is_reply);
 	return x;
 }
 
@@ -205,7 +214,7 @@ static void on_message(struct stranger *s, const struct fabric_event *ev)
 	must(in.len <= s->h.inline_bytes || !s->ready);
 	must(wire_read(&w, in));
 	s->received++;
-	if (w.vers != s->version && s->is_server) {
+	if (w.vers != (s->is_early ? 2 : s->version) && s->is_server) {
 		other_version(s, &w);
 		return;
 	}
@@ -231,10 +240,13 @@ static void on_message(struct stranger *s, const struct fabric_event *ev)
 			break;
 		must(s->in_flight);
 		s->in_flight--;
-		if (s->version == 1) {
+		s->is_spoken |= w.kind == WIRE_REPLY;
+		if (s->version == 1 && (!s->is_early || s->is_spoken)) {
 			must(w.credit);
 			s->granted = w.credit;
 		}
+		if (s->is_early && s->is_spoken)
+			s->peer_takes = 4096;
 		if (w.kind == WIRE_REPLY)
 			stranger_take_reply(s, &w, stream, ev->invalidated);
 		else
@@ -265,6 +277,8 @@ static void hear_private_data(struct stranger *s, struct view in)
 		s->peer_r = in.data[5] & 1;
 	}
 	s->peer_takes = takes < s->h.inline_bytes ? takes : s->h.inline_bytes;
+	if (s->is_early) /* the first message of an initiator is short */
+		s->peer_takes = s->is_server ? 4096 : 1024;
 	s->ready |= s->version == 1 && !s->is_server;
 }
 

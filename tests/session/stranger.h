@@ -115,6 +115,9 @@ struct stranger {
 	struct rng *rng;
 	bool is_server, connected, closed;
 	bool has_chunks_back; /* a server: its calls may have chunks */
+	/* The early draft of version 2 is spoken, with .version 1: it has the messages of version 1. */
+	bool is_early;
+	bool is_spoken; /* is_early: a reply has come */
 	unsigned version;
 	struct habits h;
 	uint32_t peer_takes; /* octets of one Send */

@@ -74,7 +74,7 @@ static void choose(struct stranger *s, struct talk *t)
 	struct rng *r = s->rng;
 	uint32_t inline_room =
 		s->h.inline_bytes < s->peer_takes ? s->h.inline_bytes : s->peer_takes;
-	uint32_t left, header = 40;
+	uint32_t left, header = 44;
 
 	for (unsigned i = 0; i < t->nitems; i++)
 		t->items[i].apart = t->items[i].len && !chance(r, 3);
@@ -239,7 +239,8 @@ static void say_call(struct stranger *s, struct talk *t)
 	do {
 		expose_all(s, t, stream, len);
 		t->inv_handle = s->version == 2 ? any_handle(s, t) : 0;
-		x = stranger_begin(s, t->xid, s->version == 2 ? (t->is_long ? 8 : 10) : t->is_long);
+		x = stranger_begin_rpc(s, t->xid,
+				       s->version == 2 ? (t->is_long ? 8 : 10) : t->is_long, false);
 		put_lists(s, t, &x);
 		must(xdr_out_len(&x) < s->peer_takes);
 		again = !t->is_long && xdr_out_len(&x) + len > s->peer_takes &&
@@ -291,7 +292,7 @@ bool stranger_call_back(struct stranger *s)
 	talk_make(t, s->rng, next_xid(s, s->rtalks, TALKS_BACK), true);
 	t->nwrites = t->reply_cap = 0;
 	t->stage = TALK_SENT;
-	x = stranger_begin(s, t->xid, s->version == 2 ? 10 : 0);
+	x = stranger_begin_rpc(s, t->xid, s->version == 2 ? 10 : 0, false);
 	if (s->version == 2)
 		xdr_put_u32(&x, 0);
 	xdr_put_empty_lists(&x);

@@ -35,6 +35,9 @@ static inline uint32_t pad_of(uint32_t len)
 /** stranger_begin - begin a message with its four first words. */
 struct xdr_out stranger_begin(struct stranger *s, uint32_t xid, uint32_t type);
 
+/** stranger_begin_rpc - begin a message with lists of chunks. */
+struct xdr_out stranger_begin_rpc(struct stranger *s, uint32_t xid, uint32_t type, bool is_reply);
+
 /** stranger_end - send the message when there are credits. */
 void stranger_end(struct stranger *s, const struct xdr_out *x, uint32_t inv_handle);
 

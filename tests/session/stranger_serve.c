@@ -148,7 +148,7 @@ static void answer(struct stranger *s, struct service *v)
 	const struct wire *in = &v->in;
 	static uint8_t stream[TALK_BYTES];
 	uint32_t lens[WIRE_CHUNKS][WIRE_SEGS] = {{0}}, from = 0, len = 0, room[WIRE_SEGS] = {0};
-	size_t header = s->version == 1 ? HEADER_1 + 12 : 20;
+	size_t header = s->is_early ? HEADER_1 + 16 : s->version == 1 ? HEADER_1 + 12 : 20;
 	bool in_room, is_placed = false;
 	unsigned told;
 	struct xdr_out x;
@@ -186,7 +186,7 @@ static void answer(struct stranger *s, struct service *v)
 		print_no_way(v, header, len);
 	if (in_room)
 		push(s, v, HALF / 2, stream, len, &in->room, room);
-	x = stranger_begin(s, in->xid, s->version == 1 ? in_room : in_room ? 11 : 13);
+	x = stranger_begin_rpc(s, in->xid, s->version == 1 ? in_room : in_room ? 11 : 13, true);
 	if (s->version == 1)
 		xdr_put_u32(&x, 0);
 	for (unsigned i = 0; i < told; i++) {

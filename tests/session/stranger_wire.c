@@ -165,6 +165,14 @@ static bool version_2(struct wire *w, struct xdr_in *x, uint32_t type)
 	return !x->failed && (w->is_external ? w->body.len == 0 : w->body.len >= 4);
 }
 
+/* The early draft: a direction, and the lists of version 1. */
+static bool early(struct wire *w, struct xdr_in *x, uint32_t type)
+{
+	uint32_t direction = word(x);
+
+	return version_1(w, x, type) && direction == (w->kind == WIRE_CALL ? 0 : 1);
+}
+
 bool wire_read(struct wire *w, struct view in)
 {
 	struct xdr_in x;
@@ -178,5 +186,7 @@ bool wire_read(struct wire *w, struct view in)
 	type = word(&x);
 	if (x.failed)
 		return false;
+	if (w->vers == 2 && type <= 1)
+		return early(w, &x, type);
 	return w->vers == 1 || type == 4 ? version_1(w, &x, type) : version_2(w, &x, type);
 }

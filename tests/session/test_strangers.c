@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Valid peers that share no code with the gateway (stranger.h), with every form of call and reply
- * that the documents allow, on all four pairs of versions 1 and 2. For all habits, thresholds,
+ * that the documents allow, on all pairs of versions 1, 2 and the early draft. For all habits, thresholds,
  * memory sizes and distances each call reaches its server, and each reply its client, octet for
  * octet, and no session ends. The same holds behind a second gateway, with any version between the
  * two, and with the round-trip extension.
@@ -65,6 +65,11 @@ static struct habits some_habits(struct rng *r, unsigned version)
 		h.inline_bytes = 1024;
 		h.sets_r = false;
 	}
+	if (version == 3) {
+		h.no_private_data = true;
+		h.inline_bytes = 4096;
+		h.sets_r = h.pads_reads = h.pads_writes = false;
+	}
 	if (version == 2 && rng_below(r, 2))
 		h.segment_bytes = UINT32_C(16384) << rng_below(r, 6);
 	return h;
@@ -92,7 +97,8 @@ static struct setup some_setup(struct rng *r, unsigned cv, unsigned sv,
 			       const struct hop_between *hop)
 {
 	static const uint32_t megabytes[] = {12, 16, 24, 128};
-	struct setup s = setup_defaults(cv, sv, rng_next(r));
+	struct setup s = setup_defaults(cv == 3 ? LEG_V2_EARLY : cv, sv == 3 ? LEG_V2_EARLY : sv,
+					rng_next(r));
 
 	s.raw = true;
 	s.gw_inline = hop_inline(r, hop);
@@ -129,7 +135,7 @@ static void *other_owner(unsigned i)
 	return i == 0 ? (void *)&w.raw : (void *)&w.pairs[i].server;
 }
 
-static void second_route(struct rng *r, unsigned i, const struct hop_between *hop)
+static void second_route(struct rng *r, unsigned i, const struct hop_between *hop, unsigned sv)
 {
 	struct proxy_route *to = &second.routes[i];
 
@@ -137,7 +143,7 @@ static void second_route(struct rng *r, unsigned i, const struct hop_between *ho
 	assert_int_equal(fabric_addr_parse("10.0.0.3", (uint16_t)(20049 + i), &second.addr[i]), 0);
 	snprintf(to->name, sizeof(to->name), "second%u", i);
 	to->client.versions = hop->versions | (rng_below(r, 2) ? LEG_V1_OR_V2 : 0);
-	to->server.versions = LEG_V1_OR_V2;
+	to->server.versions = sv == 3 ? LEG_V2_EARLY : LEG_V1_OR_V2;
 	to->client.bulk_bytes = to->client.peer_bulk_bytes = hop->bulk;
 	to->server.bulk_bytes = to->server.peer_bulk_bytes = 0;
 	to->client.inline_bytes = hop_inline(r, hop);
@@ -149,7 +155,7 @@ static void second_route(struct rng *r, unsigned i, const struct hop_between *ho
 	to->upstream_fabric = 0;
 }
 
-static void second_begin(struct rng *r, const struct hop_between *hop)
+static void second_begin(struct rng *r, const struct hop_between *hop, unsigned sv)
 {
 	struct proxy_config cfg;
 
@@ -157,7 +163,7 @@ static void second_begin(struct rng *r, const struct hop_between *hop)
 	second.limits = session_limits_new(
 		&(struct session_limits_config){.max_sessions = 10, .seed = rng_next(r)});
 	for (unsigned i = 0; i < w.s.pairs; i++)
-		second_route(r, i, hop);
+		second_route(r, i, hop, sv);
 	cfg = (struct proxy_config){
 		.routes = second.routes,
 		.nroutes = w.s.pairs,
@@ -221,8 +227,10 @@ static void couple_begin(struct couple *c, unsigned i, struct rng *r, unsigned c
 {
 	struct habits ch = some_habits(r, cv), sh = some_habits(r, sv);
 
-	stranger_init(&c->client, w.net, cv, false, &ch, r);
-	stranger_init(&c->server, w.net, sv, true, &sh, r);
+	stranger_init(&c->client, w.net, cv == 3 ? 1 : cv, false, &ch, r);
+	stranger_init(&c->server, w.net, sv == 3 ? 1 : sv, true, &sh, r);
+	c->client.is_early = cv == 3;
+	c->server.is_early = sv == 3;
 	c->client.is_padded = sh.pads_writes;
 	c->server.has_chunks_back = cv == 2 && sv == 2 && (!between || between == LEG_V2);
 	c->client.talks = c->server.talks = c->talks;
@@ -254,7 +262,7 @@ static void town_begin(struct rng *r, unsigned cv, unsigned sv, const struct hop
 	for (unsigned i = 0; i < s.pairs; i++)
 		fabric_detach(other_fabric(i), w.pairs[i].server_listener);
 	if (hop->versions)
-		second_begin(r, hop);
+		second_begin(r, hop, sv);
 	for (unsigned i = 0; i < s.pairs; i++)
 		couple_begin(&couples[i], i, r, cv, sv, hop->versions);
 }
@@ -353,8 +361,10 @@ static void town(struct rng *r, unsigned calls)
 	}
 }
 
-/* TOWNS=n: that many; PAIR=cs: only these versions of client and server. */
-static void towns(const char *name, unsigned most, bool chain)
+/* @pairs: versions of client and server; 3 is the early draft. TOWNS=n: that many; PAIR=cs: only
+ * these versions. */
+static void towns(const char *name, unsigned most, const unsigned *pairs, unsigned npairs,
+		  bool chain)
 {
 	unsigned n = getenv("TOWNS") ? (unsigned)atoi(getenv("TOWNS")) : most;
 	struct rng all = rng_seeded(name, 11);
@@ -364,33 +374,38 @@ static void towns(const char *name, unsigned most, bool chain)
 	for (unsigned i = 0; i < n; i++) {
 		struct rng r = {first + i};
 		struct hop_between hop = {0};
-		unsigned cv = 1 + i % 2, sv = 1 + i / 2 % 2;
+		unsigned pair = getenv("PAIR") ? (unsigned)atoi(getenv("PAIR")) : pairs[i % npairs];
 
-		if (getenv("PAIR")) {
-			cv = (unsigned)atoi(getenv("PAIR")) / 10;
-			sv = (unsigned)atoi(getenv("PAIR")) % 10;
-		}
 		if (chain)
 			hop = some_hop(&r);
-		snprintf(story, sizeof(story), "%s: SEED=%llu TOWNS=1 PAIR=%u%u", name,
-			 (unsigned long long)(first + i), cv, sv);
+		snprintf(story, sizeof(story), "%s: SEED=%llu TOWNS=1 PAIR=%u", name,
+			 (unsigned long long)(first + i), pair);
 		stranger_story = story;
-		town_begin(&r, cv, sv, &hop);
+		town_begin(&r, pair / 10, pair % 10, &hop);
 		town(&r, 120);
 		town_end();
 	}
 }
 
+static const unsigned pairs[] = {11, 21, 12, 22}, early_pairs[] = {31, 13, 33, 32, 23};
+
 static void every_octet_of_strangers(void **state)
 {
 	(void)state;
-	towns("strangers", 48, false);
+	towns("strangers", 48, pairs, 4, false);
 }
 
 static void every_octet_through_two_gateways(void **state)
 {
 	(void)state;
-	towns("strangers of two gateways", 40, true);
+	towns("strangers of two gateways", 40, pairs, 4, true);
+}
+
+static void every_octet_of_the_early_draft(void **state)
+{
+	(void)state;
+	towns("strangers of the early draft", 20, early_pairs, 5, false);
+	towns("early strangers of two gateways", 20, early_pairs, 5, true);
 }
 
 /* Found by the other one: what it names need not be a handle at all, and to invalidate it ended the connection. */
@@ -421,6 +436,7 @@ int main(void)
 		cmocka_unit_test(a_handle_without_octets_is_not_invalidated),
 		cmocka_unit_test(every_octet_of_strangers),
 		cmocka_unit_test(every_octet_through_two_gateways),
+		cmocka_unit_test(every_octet_of_the_early_draft),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
