@@ -539,6 +539,8 @@ void change_done(struct gateway *gw, struct auth *auth, struct change *c)
 
 		gw->listens[slot].state = GATEWAY_RETIRED;
 		auth_retire(auth, slot);
+		if (c->old[i].is_gone)
+			log_info("listen", "route=%s address=none", gw->routes[slot].name);
 		if (!c->old[i].closes)
 			continue;
 		hand_on(gw, gw->listens[slot].sock);

@@ -542,6 +542,7 @@ case_reload_leaving() {
     reload 0 0 1 1 ''
     client get "$URL"
     says_nothing 'route="two"'
+    grep -q 'event=listen route=two address=none$' "$LOG" || fail "the log does not tell which route was removed"
     ask '{"do":"sessions"}'
     older=$(sed -n 's/.*"session": {"id": \([0-9]*\),.*"old_settings": true.*"version": "1".*/\1/p' "$DIR/out" | head -n 1)
     gwctl 0 kill session "$older"
