@@ -23,7 +23,6 @@
 #include "daemon/auth_files.h"
 
 enum { DAY_S = 24 * 3600, SIDES = 2 };
-#define DAY (DAY_S * NSEC_PER_SEC)
 
 struct side;
 
@@ -304,8 +303,24 @@ void auth_reload(struct auth *auth, int64_t now, FILE *problems)
 	auth->tick_at = 0; /* new credentials may expire soon */
 }
 
+/* Seconds from @wall to the next expiry of a file of @side, @most at most. */
+static int64_t until_end(const struct side *side, int64_t wall, int64_t most)
+{
+	struct hostauth_times t;
+
+	hostauth_creds_times(side->creds, &t);
+	if (t.end > wall && t.end - wall < most)
+		most = t.end - wall;
+	if (t.ca_end > wall && t.ca_end - wall < most)
+		most = t.ca_end - wall;
+	if (t.crl_end > wall && t.crl_end - wall < most)
+		most = t.crl_end - wall;
+	return most;
+}
+
 nsec_t auth_tick(struct auth *auth, nsec_t now, int64_t wall)
 {
+	int64_t wait_s = DAY_S;
 	bool any = false;
 
 	if (now < auth->tick_at)
@@ -315,7 +330,8 @@ nsec_t auth_tick(struct auth *auth, nsec_t now, int64_t wall)
 			continue;
 		any = true;
 		warn_side(&auth->sides[i], wall);
+		wait_s = until_end(&auth->sides[i], wall, wait_s);
 	}
-	auth->tick_at = any ? now + DAY : NSEC_NEVER;
+	auth->tick_at = any ? now + (nsec_t)wait_s * NSEC_PER_SEC : NSEC_NEVER;
 	return auth->tick_at;
 }

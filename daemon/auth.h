@@ -76,7 +76,8 @@ bool auth_times(const struct auth *auth, unsigned route, enum auth_side which,
 		struct hostauth_times *times);
 
 /**
- * auth_tick - once a day, and at the first call, warn of credentials that have expired or will soon
+ * auth_tick - at the first call, once a day, and when a file expires: warn of credentials that have
+ * expired or will soon
  * @now:  time of the loop's clock, ns
  * @wall: seconds since 1970
  *

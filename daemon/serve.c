@@ -12,8 +12,8 @@
  *                                   v                    v
  *                            every worker's thread is over: exit
  *
- * - Every few seconds it returns freed memory to the system. Once a day it checks whether
- *   certificates are about to expire.
+ * - Every few seconds it returns freed memory to the system. Once a day, and when a certificate
+ *   expires, it warns of certificates that have expired or are about to.
  * - The listening sockets are closed as soon as no worker accepts from them, so that a successor
  *   can start while the last calls finish.
  */

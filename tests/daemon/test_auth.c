@@ -405,6 +405,23 @@ static void expiry_is_reported_once_a_day(void **state)
 }
 
 /* While authorities change both are believed, and one of them ends first: nobody is kept from using what is new. */
+/* New connections fail from that moment on. */
+static void expiry_is_reported_when_it_comes(void **state)
+{
+	const nsec_t hour = 3600 * NSEC_PER_SEC;
+	struct auth *auth;
+
+	(void)state;
+	assert_int_equal(make(&auth), 0);
+	assert_true(warns(auth, 1, end_of_all - 3600));
+	assert_said("level=warn event=hostauth.expires");
+	assert_false(warns(auth, hour, end_of_all - 1));
+	assert_true(warns(auth, hour + 1, end_of_all));
+	assert_said("level=error event=hostauth.expired");
+	assert_false(warns(auth, 2 * hour, end_of_all + 3600));
+	auth_free(auth);
+}
+
 static void one_authority_may_end_before_the_other(void **state)
 {
 	const struct leg_auth *leg;
@@ -460,6 +477,7 @@ int main(void)
 		cmocka_unit_test(the_checker_looks_at_the_time),
 		cmocka_unit_test(what_is_new_is_used_and_else_the_old),
 		cmocka_unit_test(expiry_is_reported_once_a_day),
+		cmocka_unit_test(expiry_is_reported_when_it_comes),
 		cmocka_unit_test(one_authority_may_end_before_the_other),
 		cmocka_unit_test(every_allocation_may_fail),
 	};
