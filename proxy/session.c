@@ -61,7 +61,7 @@ static void session_on_closed(struct session *s, struct leg *leg, const struct l
 	/* If session_retry_bare() or session_retry_as_v1() tried another connection, out->why is
 	 * about the connection before. */
 	if (status != out->status)
-		snprintf(why, sizeof(why), "%s", session_upstream_strerror(status));
+		snprintf(why, sizeof(why), "%s", session_upstream_strerror(s, status));
 	else
 		snprintf(why, sizeof(why), "%s", out->why ? out->why : "-");
 	if (leg == &s->server && s->state != SESSION_CLOSING) {

@@ -328,7 +328,7 @@ static void connect_server(struct session *s)
 
 	if (err >= 0)
 		return;
-	session_log_end(s, &s->server, err, session_upstream_strerror(err));
+	session_log_end(s, &s->server, err, session_upstream_strerror(s, err));
 	session_reject_client(s, session_refusal(err));
 	session_die(s);
 }

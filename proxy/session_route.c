@@ -199,5 +199,5 @@ void session_choose(struct session *s)
 	s->state = SESSION_JOIN;
 	err = session_find_server(s);
 	if (err < 0)
-		session_close_for(s, &s->server, err, session_upstream_strerror(err));
+		session_close_for(s, &s->server, err, session_upstream_strerror(s, err));
 }

@@ -42,15 +42,18 @@ void session_upstream_end(struct session *s)
 	s->upstream = NULL;
 }
 
-const char *session_upstream_strerror(int err)
+const char *session_upstream_strerror(const struct session *s, int err)
 {
+	const struct servers_user *g = &s->upstream->user;
+
 	switch (err) {
 	case ERR_AGAIN:
 		return "memory_limit reached";
 	case ERR_LOCAL:
 		return "this machine has no port, descriptor or buffer left, or forbids it";
 	case ERR_REFUSED:
-		return "none of its servers can be reached";
+		return g->has_server || g->tried ? "none of its servers can be reached"
+						 : "the names of its servers lead to no address";
 	default:
 		return "connect failed";
 	}
@@ -149,7 +152,7 @@ int session_find_server(struct session *s)
 		s->retried_v1 = s->retried_bare = s->retried_anew = false;
 		err = session_connect_server(s);
 		if (err >= 0 || !session_is_of_server(err)) {
-			note_shortage(s, err, session_upstream_strerror(err));
+			note_shortage(s, err, session_upstream_strerror(s, err));
 			return err;
 		}
 		session_drop_server(s);
@@ -171,7 +174,7 @@ void session_lookup_late(struct session *s)
 		session_close_for(s, &s->server, err,
 				  err == ERR_TIMEOUT
 					  ? "the name of its server took too long to look up"
-					  : session_upstream_strerror(err));
+					  : session_upstream_strerror(s, err));
 	session_touch(s);
 }
 
@@ -223,7 +226,7 @@ static void go_on_waiting(struct route_state *rs)
 		if (session_is_waiting(s))
 			err = session_find_server(s);
 		if (err < 0)
-			session_close_for(s, &s->server, err, session_upstream_strerror(err));
+			session_close_for(s, &s->server, err, session_upstream_strerror(s, err));
 		session_touch(s);
 	}
 }

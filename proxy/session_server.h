@@ -17,7 +17,7 @@ int session_upstream_new(struct session *s) WARN_UNUSED;
 int session_find_server(struct session *s) WARN_UNUSED;
 
 /** session_upstream_strerror - the text for an error of session_find_server(); static storage. */
-const char *session_upstream_strerror(int err);
+const char *session_upstream_strerror(const struct session *s, int err);
 
 /** session_is_waiting - whether @s waits for the address of its server. */
 bool session_is_waiting(const struct session *s);

@@ -365,6 +365,8 @@ case_names() {
     sleep 0.2
     no_client
     expect 'event=name.failed name=filer.example known=0 why="there is no such name'
+    expect 'event=session.end .*leg=server cause=refused why="the names of its servers lead to no address"'
+    curl_metrics | grep -qx 'rpcrdma_gw_upstream_lookup_failures_total{route="one"} [1-9]' || fail "no metric of the failure"
     zone 1 127.0.0.12
     sleep 5.2
     grows 12 client
