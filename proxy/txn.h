@@ -165,8 +165,6 @@ struct txn {
 	enum latency_kind kind;	  /* kind of RPC, for statistics */
 	uint32_t expected;	  /* .expected of struct plan_call */
 	bool detects_cut;	  /* a reply that fills the Reply chunk was cut by its server */
-	/* The responder is a server of version 1, whose reported lengths are checked. */
-	bool to_filer;
 	/* The reply came in the Reply chunk and does not mention the Write chunks offered. */
 	bool unlisted;
 

@@ -35,6 +35,7 @@
 #include "proxy/txn_cut_through.h"
 #include "proxy/txn_memory.h"
 #include "proxy/txn_retry_form.h"
+#include "proxy/txn_server_quirks.h"
 
 enum { PLAIN_BEYOND = 8 }; /* calls without chunks that may run beyond the limit of the queue */
 
@@ -86,8 +87,7 @@ static enum txn_verdict try_start(struct txn *t)
 	need = txn_need(t, &exposures);
 	if (need > largest && t->reply_bytes > s->proxy->cfg.max_payload) {
 		/* BUDGET_HEADERS may have doubled the block of the Reply chunk. */
-		t->reply_bytes = s->proxy->cfg.max_payload;
-		t->detects_cut = t->to_filer;
+		t->reply_bytes = txn_reply_room(t, UINT32_MAX);
 		need = txn_need(t, &exposures);
 	}
 	if (need > largest || exposures > most)

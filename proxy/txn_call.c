@@ -153,7 +153,6 @@ static void txn_begin(struct session_queue *q, struct leg_out *out, struct txn *
 	}
 	txn_init(t, s, req, out);
 	txn_reply_timeout_init(t);
-	txn_server_quirks_init(t);
 	t->copied = copied;
 	t->hdr_err = ERR_SHORT; /* until the header is here */
 	if (t->in.nbody > 0) {

@@ -30,9 +30,10 @@ enum {
 	SLACK = 64 << 10,
 };
 
-void txn_server_quirks_init(struct txn *t)
+/* Whether the responder is a server of version 1, whose reported lengths are checked. */
+static bool is_to_filer(const struct txn *t)
 {
-	t->to_filer = t->rsp->t->ops->traits->unsure_lengths && t->rsp->role == RPC_INITIATOR;
+	return t->rsp->t->ops->traits->unsure_lengths && t->rsp->role == RPC_INITIATOR;
 }
 
 /*
@@ -57,7 +58,7 @@ uint32_t txn_reply_room(struct txn *t, uint32_t planned)
 {
 	uint32_t payload = t->s->proxy->cfg.max_payload, most = budget_message(payload);
 
-	t->detects_cut = t->to_filer && (!is_requesters(t, planned) || planned > most);
+	t->detects_cut = is_to_filer(t) && (!is_requesters(t, planned) || planned > most);
 	/* A longer one is not for an item of .max_payload with its header, so it gets no block of twice
 	 * that size. */
 	if (planned > most)
@@ -76,7 +77,7 @@ static bool is_cut(const struct txn *t)
 
 uint32_t txn_slack(const struct txn *t)
 {
-	return t->to_filer && session_server_has_habit(t->s, SERVERS_LARGE_REPLY) ? SLACK : 0;
+	return is_to_filer(t) && session_server_has_habit(t->s, SERVERS_LARGE_REPLY) ? SLACK : 0;
 }
 
 static void learn_large_reply(const struct txn *t)
@@ -102,7 +103,7 @@ bool txn_outgrew(struct txn *t)
 {
 	char what[64];
 
-	if (!t->to_filer || !t->expected || txn_slack(t))
+	if (!is_to_filer(t) || !t->expected || txn_slack(t))
 		return false;
 	snprintf(what, sizeof(what), "a reply longer than the %u octets expected", t->expected);
 	session_log_habit(t->s, what);
@@ -112,7 +113,7 @@ bool txn_outgrew(struct txn *t)
 
 bool txn_avoids_reply_chunk(const struct txn *t)
 {
-	return t->to_filer && t->in.nwrites &&
+	return is_to_filer(t) && t->in.nwrites &&
 	       session_server_has_habit(t->s, SERVERS_NO_MIXED_CHUNKS);
 }
 
@@ -128,7 +129,7 @@ void txn_note_call(struct txn *t)
 	t->kind = t->reverse
 			  ? LATENCY_CALLBACK
 			  : latency_kind_of(is_read ? &t->hdr : NULL, t->in.nreads, t->in.nwrites);
-	if (t->to_filer && is_read)
+	if (is_to_filer(t) && is_read)
 		t->nfs_reads = nfs_reads_of(&t->hdr, t->call_body);
 	if (!t->reverse && is_read && !t->s->has_version_3 && is_version_3(&t->hdr))
 		session_note_version_3(t->s);
@@ -136,7 +137,7 @@ void txn_note_call(struct txn *t)
 
 void txn_note_reply(struct txn *t, const struct rpc_msg *reply)
 {
-	t->unlisted = t->to_filer && t->out.nwrites && !reply->nwrites && reply->has_body_chunk;
+	t->unlisted = is_to_filer(t) && t->out.nwrites && !reply->nwrites && reply->has_body_chunk;
 }
 
 /* The data of a READ are in the Reply chunk. (A reply without data may leave out the Write list for
@@ -155,7 +156,7 @@ int txn_check_reported(struct txn *t, struct rpc_error *e)
 	int inline_data;
 	bool changed;
 
-	if (!t->to_filer)
+	if (!is_to_filer(t))
 		return 0;
 	/* draft-07 7.3.5: the length needed is not known, so it is given as 0. */
 	*e = (struct rpc_error){.code = RPC_ERROR_REPLY_RESOURCE};

@@ -10,9 +10,6 @@
  * .detects_cut. */
 uint32_t txn_reply_room(struct txn *t, uint32_t planned);
 
-/** txn_server_quirks_init - find out whether the reports of @t's responder are to be checked. */
-void txn_server_quirks_init(struct txn *t);
-
 /** txn_avoids_reply_chunk - the call has Write chunks, which its server is known to ignore beside
  * a Reply chunk. */
 bool txn_avoids_reply_chunk(const struct txn *t);

@@ -72,7 +72,7 @@ static struct fabric_conn_params conn_params(const struct leg *leg, uint32_t op_
 		.private_data_len = said.len,
 		.max_recvs = leg->nrbufs,
 		.recv_pieces = leg->bulks ? 2 : 1,
-		.max_sends = leg->nslots + op_depth,
+		.max_sends = BUDGET_SENDS + op_depth,
 		.max_exposures = leg_exposures(leg->cfg, op_depth),
 		.domain = leg->cfg->domain,
 		.tuning = leg->cfg->tuning,

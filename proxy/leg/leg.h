@@ -269,11 +269,10 @@ struct leg {
 	uint32_t also_xid;
 	bool also_failed; /* .also_xid is valid */
 
-	/* Buffers for the header octets of Sends; arena blocks. */
+	/* BUDGET_SENDS buffers for the header octets of Sends; arena blocks. */
 	struct leg_slot *slots, *free_slots;
 	/* Slots without a buffer, which borrow one for a Send. */
 	struct leg_slot *bare_slots;
-	uint32_t nslots;	    /* all slots */
 	uint32_t sending;	    /* Sends outstanding */
 	struct list replies, calls; /* leg_tx that wait for credits or slots */
 	/* A continued message being sent: no other message may come between its parts. */
@@ -454,7 +453,7 @@ static inline bool leg_holds_back(const struct leg *leg)
  * Rule:   a message is given to the transport only if the reports that it may cause have room.
  *         Otherwise the message waits in its Receive, in order, and only GRANTs are processed. The
  *         report of a transaction waits in the transaction (leg_report()). A peer that takes no
- *         reports ends by DEBT_OCTETS, or by DEBT_REPLIES if reports of transactions wait.
+ *         reports ends by DEBT_OUTPUT.
  * Pinned: tests/session/test_many_reports.c, decision 160.
  */
 static inline bool leg_reports_wait(const struct leg *leg)

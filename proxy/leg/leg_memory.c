@@ -103,7 +103,7 @@ static int take_shared_memory(struct leg *leg)
 	if (!block)
 		return ERR_AGAIN;
 	leg->msg = leg->recvs->msg;
-	for (uint32_t i = 0; i < leg->nslots; i++)
+	for (uint32_t i = 0; i < BUDGET_SENDS; i++)
 		set_slot(leg, i, i < BUDGET_OWN_SENDS ? block + (size_t)i * bytes : NULL,
 			 i == 0 ? block : NULL);
 	return 0;
@@ -128,8 +128,7 @@ int leg_take_memory(struct leg *leg)
 	const struct leg_config *cfg = leg->cfg;
 
 	leg->nrbufs = leg_receives(cfg);
-	leg->nslots = BUDGET_SENDS;
-	leg->slots = mem_zalloc(leg->nslots * sizeof(*leg->slots));
+	leg->slots = mem_zalloc(BUDGET_SENDS * sizeof(*leg->slots));
 	if (!leg->slots)
 		return ERR_NOMEM;
 	if (leg->recvs)
@@ -146,7 +145,7 @@ int leg_take_memory(struct leg *leg)
 		if (err < 0)
 			return err;
 	}
-	return cut_blocks(leg, leg->nslots, cfg->inline_bytes, set_slot);
+	return cut_blocks(leg, BUDGET_SENDS, cfg->inline_bytes, set_slot);
 }
 
 void leg_give_memory(struct leg *leg)
@@ -157,7 +156,7 @@ void leg_give_memory(struct leg *leg)
 	}
 	for (uint32_t i = 0; leg->bulks && i < leg->nrbufs; i++)
 		buf_free(leg->arena, leg->bulks[i]);
-	for (uint32_t i = 0; leg->slots && i < leg->nslots; i++) {
+	for (uint32_t i = 0; leg->slots && i < BUDGET_SENDS; i++) {
 		buf_free(leg->arena, leg->slots[i].block);
 		if (leg->slots[i].rbuf)
 			recv_pool_put(leg->recvs, leg->slots[i].rbuf);
