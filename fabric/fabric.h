@@ -310,7 +310,7 @@ struct fabric_conn {
 	struct fabric_addr local, peer;
 	bool remote_inv; /* the peer can invalidate handles exposed on this connection */
 	bool no_reads;	 /* the peer said at set-up that it serves no Reads; never on verbs */
-	/* exposures that the peer can reach; for statistics and leak tests */
+	/* exposures that the peer can reach */
 	uint32_t handles_live;
 	/* Shared Receives that the user holds. The user adds 1 for a RECV event whose Receive it
 	 * keeps. */

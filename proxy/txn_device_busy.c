@@ -9,9 +9,12 @@
  * Rule:   the RPC waits. A Read or Write stays first in its leg's queue. A call whose regions
  *         cannot all be exposed withdraws those that were, and is formed again. All are tried again
  *         every BUSY_PAUSE. If the shortage lasts longer than DEBT_TIMEOUT, the device has less
- *         than one RPC needs: a call fails, and for a Read or Write the session ends.
+ *         than one RPC needs: a call fails, and for a Read or Write the session ends. For a call the
+ *         time does not run while others of its session have something exposed: they give that
+ *         back when their responder answers, and it may take any time.
  * Pinned: tests/session/test_shortage.c:a_shortage_is_waited_out,
- *         :one_that_does_not_end_is_reported
+ *         :one_that_does_not_end_is_reported,
+ *         tests/session/test_pressure.c:calls_wait_for_places_as_long_as_the_server_takes
  */
 #include "proxy/txn_device_busy.h"
 #include "proxy/internal.h"
@@ -34,6 +37,8 @@ bool txn_device_busy_wait(struct txn *t)
 
 bool txn_device_busy_retry(struct txn *t)
 {
+	if (t->rsp->conn->handles_live > 0)
+		t->busy_since = 0;
 	if (!txn_device_busy_wait(t))
 		return false;
 	list_add_tail(&t->s->busy_calls, &t->wait_link);

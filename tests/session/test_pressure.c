@@ -119,8 +119,9 @@ static struct peer_spec spec_wide(struct rng *r, const struct world *world,
 	return s;
 }
 
-/* Calls that wait for a place are no calls that wait for memory: more memory does not help them. */
-static void waits_for_places_are_counted_apart(void **state)
+/* Calls that wait for a place are no calls that wait for memory: more memory does not help them. No
+ * call fails, however long the server takes for those that have places. */
+static void calls_wait_for_places_as_long_as_the_server_takes(void **state)
 {
 	struct rng r = rng_seeded("places", 4713);
 	const struct proxy_counters *count;
@@ -144,9 +145,12 @@ static void waits_for_places_are_counted_apart(void **state)
 		assert_int_equal(count->budget_waits, 0);
 		assert_true(count->place_waits > 0);
 		assert_true(count->place_waits < 20);
+		world_run(&w, 2 * DEBT_TIMEOUT);
+		assert_int_equal(w.pairs[0].client.done, 10);
 		w.servers_sleep = false;
 		world_run(&w, NSEC_PER_SEC);
 		assert_int_equal(w.pairs[0].client.done, 30);
+		assert_int_equal(w.pairs[0].client.errors, 0);
 		assert_int_equal(proxy_counters(w.proxy)->budget_waits, 0);
 		world_quit(&w);
 		world_free(&w);
@@ -345,6 +349,35 @@ static void both_directions_complete(void **state)
 	assert_true(ended < 12);
 }
 
+/* A server answers no call before its callback is answered. The client's answer to the callback is
+ * behind a call that waits for memory, and calls of the same client hold this memory. */
+static void a_callback_behind_a_call_that_waits(void **state)
+{
+	const struct peer_spec large = {.body = 900000, .reply = 24, .segs = 1};
+	struct setup s = tight(2, 2, 92);
+	struct world_pair *p = &w.pairs[0];
+
+	(void)state;
+	s.pairs = 1;
+	world_new(&w, &s);
+	world_connect(&w);
+	peer_call(&p->client, &spec_hello);
+	turns(100);
+	p->server.holds = true;
+	for (unsigned i = 0; i < 12; i++)
+		peer_call(&p->client, &large);
+	turns(5000);
+	assert_non_null(first_session()->client.stalled);
+	peer_call(&p->server, &spec_hello);
+	turns(50000);
+	assert_int_equal(p->server.done, 0);
+	assert_false(p->client.closed);
+	turns(20000);
+	assert_true(p->client.closed);
+	world_quit(&w);
+	world_free(&w);
+}
+
 static void credits_shrink_and_recover(void **state)
 {
 	struct rng r = {5};
@@ -392,11 +425,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_completes_within_the_budget),
-		cmocka_unit_test(waits_for_places_are_counted_apart),
+		cmocka_unit_test(calls_wait_for_places_as_long_as_the_server_takes),
 		cmocka_unit_test(replies_find_room_when_calls_have_filled_all),
 
 		cmocka_unit_test(a_session_that_was_passed_over_continues),
 		cmocka_unit_test(both_directions_complete),
+		cmocka_unit_test(a_callback_behind_a_call_that_waits),
 		cmocka_unit_test(credits_shrink_and_recover),
 	};
 
