@@ -275,12 +275,13 @@ static uint32_t server_takes(const struct session *s)
  * Danger: too many credits: calls that wait hold the Receives that replies need. Too few: a version
  *         2 client's GRANTs use up what its calls need.
  * Rule:   the grant is the number that the server takes, and a small queue. These limits apply:
- * - While calls wait for memory, the grant is halved.
+ * - While calls of the client wait, the grant is halved.
  * - If the grants of all busy legs exceed the shared Receives, the grant is the leg's part of the
  *   Receives, or GRANT_MIN if that is more.
  * - While few Receives are left, the grant is GRANT_MIN at most.
  * - The grant is at least one (RFC 8166 section 3.3.1).
- * Pinned: tests/session/test_pressure.c:credits_shrink_and_recover,
+ * Pinned: tests/session/test_credits.c:any_schedule,
+ *         tests/session/test_pressure.c:credits_shrink_and_recover,
  *         tests/session/test_shared.c:grants_shrink_while_receives_are_short,
  *         :many_clients_are_granted_their_part, decision 81.
  */
@@ -295,8 +296,7 @@ static void set_grants(struct session *s)
 	/* A call over a far hop may take many messages. */
 	if (s->hop[PROXY_CLIENT].is_far && s->client.t && !s->client.t->ops->traits->counts_calls)
 		grant = s->client.cfg->credits;
-	if (session_calls_wait(&s->forward) || quota_others_wait(&s->forward.quota) ||
-	    quota_others_wait(&s->forward.block_quota))
+	if (session_calls_wait(&s->forward))
 		grant = grant / 2 + 1;
 	part = recv_pool_share(s->client.recvs, connections, grant);
 	grant = min_u32(grant, part > GRANT_MIN ? part : GRANT_MIN);

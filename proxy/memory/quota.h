@@ -181,12 +181,6 @@ static inline bool quota_has_line(const struct quota *s, enum buf_purpose purpos
 	return !list_is_empty(&s->pools[purpose].groups);
 }
 
-/** quota_others_wait - whether any member of the group of @m waits. */
-static inline bool quota_others_wait(const struct quota_member *m)
-{
-	return m->group->nwaiting > 0;
-}
-
 /** quota_is_wanted - whether another member waits that could use the memory which @m holds. */
 static inline bool quota_is_wanted(const struct quota_member *m)
 {
