@@ -117,18 +117,18 @@ struct proxy {
 	struct list round_end;
 	nsec_t round_at;	 /* when the next round of looks at .owing begins */
 	uint64_t debt_looks;	 /* looks at single sessions, since start */
-	struct timer drain;	 /* armed while draining: PROXY_SETTLE, then .drain_deadline */
+	struct timer settle;	 /* after proxy_drain(): the end of PROXY_SETTLE */
 	struct list *drain_next; /* next session that the drain looks at */
 	nsec_t drain_deadline;
-	bool draining, drain_over; /* proxy_drain() was called; .drain_deadline has passed */
-	bool settled;		   /* PROXY_SETTLE has passed since the drain began */
-	bool yields;		   /* proxy_yield() was called */
-	unsigned goes_on;	   /* index of the fabric that is next in fabric_go_on() */
-	nsec_t events_until;	   /* when the turn handles no further event beyond TURN_EVENTS */
-	unsigned touched;	   /* sessions that events of this turn touched, or began */
-	nsec_t flush_takes;	   /* moving average of the time of fabric_flush_posts() */
-	struct list blanking;	   /* txns whose memory is being blanked: txn_zero_sink.c */
-	uint32_t blank_left;	   /* octets that may still be blanked in this turn */
+	bool draining;	      /* proxy_drain() was called */
+	bool settled;	      /* PROXY_SETTLE has passed since the drain began */
+	bool yields;	      /* proxy_yield() was called */
+	unsigned goes_on;     /* index of the fabric that is next in fabric_go_on() */
+	nsec_t events_until;  /* when the turn handles no further event beyond TURN_EVENTS */
+	unsigned touched;     /* sessions that events of this turn touched, or began */
+	nsec_t flush_takes;   /* moving average of the time of fabric_flush_posts() */
+	struct list blanking; /* txns whose memory is being blanked: txn_zero_sink.c */
+	uint32_t blank_left;  /* octets that may still be blanked in this turn */
 	/* Legs that copy a message of several Sends into one block: leg_copy_group(). */
 	struct list group_copiers;
 	nsec_t release_at; /* when buf_release() is due; NSEC_NEVER: not */

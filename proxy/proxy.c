@@ -117,17 +117,14 @@ static void on_trim(struct timer *timer, nsec_t now)
 		buf_release_soon(&p->arena);
 }
 
-/* The timer runs at the end of PROXY_SETTLE and again at the deadline. From the deadline on calls
- * in flight do not matter. */
-static void on_drain(struct timer *timer, nsec_t now)
+/* PROXY_SETTLE is over: drain_some() looks at all sessions once more. */
+static void on_settle(struct timer *timer, nsec_t now)
 {
-	struct proxy *p = container_of(timer, struct proxy, drain);
+	struct proxy *p = container_of(timer, struct proxy, settle);
 
 	p->settled = true;
-	p->drain_over = now >= p->drain_deadline;
-	p->drain_next = p->sessions.next;
-	if (!p->drain_over)
-		timer_arm(&p->timers, timer, p->drain_deadline);
+	if (now < p->drain_deadline)
+		p->drain_next = p->sessions.next;
 }
 
 /* Divide the arena among routes, and set up the quotas. */
@@ -189,7 +186,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 	timer_init(&p->debts, session_debts_look);
 	list_init(&p->owing);
 	list_init(&p->round_end);
-	timer_init(&p->drain, on_drain);
+	timer_init(&p->settle, on_settle);
 	list_init(&p->sessions);
 	p->log_next = p->drain_next = p->snapshot_next = &p->sessions;
 	list_init(&p->dirty);
@@ -347,24 +344,15 @@ static void resume_waiters(struct proxy *p)
 			proxy_resume(m, each[i]);
 }
 
-/*
- * State:  the gateway shuts down, and sessions have calls in flight or are in set-up.
- * Danger: calls in flight are lost; or a session that never becomes idle keeps the process alive.
- * Rule:   proxy_drain() has it. In a turn TURN_ENDS sessions are looked at.
- * Pinned: tests/session/test_drain.c:the_deadline_holds
- *
- * Return: whether sessions are left to look at.
- */
-static bool drain_some(struct proxy *p)
+/* The gateway shuts down: each session has to leave. In a turn TURN_ENDS sessions are told. */
+static void drain_some(struct proxy *p)
 {
 	for (unsigned i = 0; i < TURN_ENDS && p->drain_next != &p->sessions; i++) {
 		struct session *s = container_of(p->drain_next, struct session, link);
 
 		p->drain_next = s->link.next;
-		if (session_may_leave(s) || p->drain_over)
-			session_close(s, 0, "shutting down");
+		session_leave(s, p->drain_deadline);
 	}
-	return p->drain_next != &p->sessions;
 }
 
 static void pump_dirty(struct proxy *p)
@@ -474,10 +462,10 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	more = poll_fabrics(p);
 	session_auth_back(p);
 	resume_waiters(p);
+	drain_some(p);
 	more |= timer_run(&p->timers, now, TURN_TIMERS);
 	more |= go_on_blanking(p);
 	go_on_copying_groups(p);
-	more |= drain_some(p);
 	poll_upstream_changes(p);
 	pump_dirty(p);
 	more |= proxy_bury(p, TURN_ENDS);
@@ -494,8 +482,8 @@ int proxy_turn(struct proxy *p, nsec_t now)
 		if (recv_pool_of(p->cfg.fabrics[i]))
 			recv_pool_fill(recv_pool_of(p->cfg.fabrics[i]));
 	flush(p);
-	return more || !list_is_empty(&p->dirty) || !list_is_empty(&p->group_copiers) ||
-	       changes_of_servers(p) != p->server_changes;
+	return more || p->drain_next != &p->sessions || !list_is_empty(&p->dirty) ||
+	       !list_is_empty(&p->group_copiers) || changes_of_servers(p) != p->server_changes;
 }
 
 nsec_t proxy_deadline(const struct proxy *p)
@@ -515,7 +503,7 @@ void proxy_drain(struct proxy *p, nsec_t deadline)
 	p->draining = true;
 	p->drain_deadline = deadline;
 	p->drain_next = p->sessions.next;
-	timer_arm(&p->timers, &p->drain, nsec_min(p->now + PROXY_SETTLE, deadline));
+	timer_arm(&p->timers, &p->settle, nsec_min(p->now + PROXY_SETTLE, deadline));
 }
 
 void proxy_yield(struct proxy *p)
