@@ -76,8 +76,7 @@ static void expire(struct timer *timer, nsec_t now)
 
 static void stalled(struct timer *timer, nsec_t now)
 {
-	(void)now;
-	stream_stalled(container_of(timer, struct iwarp_conn, stall));
+	stream_stalled(container_of(timer, struct iwarp_conn, stall), now);
 }
 
 /* Idle trim timer: returns pooled memory to the system. It runs while there are connections, or
@@ -571,6 +570,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	timer_init(&iw->trim, trim);
 	iw->rng = cfg->seed;
 	iw->hosts_seed = iwarp_draw(iw);
+	iw->out_since = NSEC_NEVER;
 	iw->sheds = 1; /* no connection was checked yet: their .shed_look is 0 */
 	qp_store_init(&iw->store, &iw->counters);
 	list_init(&iw->conns);

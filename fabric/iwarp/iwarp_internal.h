@@ -90,12 +90,14 @@ struct iwarp {
 	struct timer_queue timers;
 	struct timer period;  /* period of the recvq */
 	struct timer reclaim; /* armed while connections wait for Receives: receives_reclaim() */
-	struct timer trim;    /* returns memory of the store */
-	uint32_t sheds;	      /* calls of fabric_shed() so far */
-	struct timer probe;   /* when `probes` is looked at */
-	uint32_t heard_us;    /* octets came since the last tick: us to poll for more octets */
-	nsec_t busy_until;    /* until then the worker polls sockets and does not block */
-	nsec_t ticked;	      /* time of the last fabric_tick() */
+	/* since when no Receive is left for connections that wait; NSEC_NEVER: some are left */
+	nsec_t out_since;
+	struct timer trim;  /* returns memory of the store */
+	uint32_t sheds;	    /* calls of fabric_shed() so far */
+	struct timer probe; /* when `probes` is looked at */
+	uint32_t heard_us;  /* octets came since the last tick: us to poll for more octets */
+	nsec_t busy_until;  /* until then the worker polls sockets and does not block */
+	nsec_t ticked;	    /* time of the last fabric_tick() */
 	nsec_t latency_bound_until; /* turns are short until then: stream.c */
 	uint64_t rng;
 	uint64_t hosts_seed; /* seed of the hash of hosts in struct sums_store */
@@ -118,14 +120,14 @@ struct iwarp_conn {
 	int fd;
 	enum iwarp_state state;
 	struct timer deadline; /* one wait at a time, by state */
-	struct timer stall;    /* the peer's progress inside a message: see stream_stalled() */
-	uint64_t stall_octets, stall_messages;
-	uint32_t stall_msn;
-	uint32_t
-		reclaim_msn; /* the message seen by the last .reclaim_looks looks: receives_reclaim() */
-	uint64_t reclaim_octets; /* all octets received at the last look */
-	uint32_t
-		reclaim_at; /* octets of message .reclaim_msn received at the first of the .reclaim_looks looks */
+	struct timer stall;    /* the next look at .message */
+	/* the last look at the message that the peer has begun: end_if_late() of stream.c */
+	struct {
+		nsec_t at;
+		uint64_t id;
+		uint64_t octets;  /* received on the connection, in all */
+		uint32_t of_send; /* received of the Send under way */
+	} message;
 	uint32_t round; /* .round.number when recv_sched.c last examined the connection */
 	struct {
 		uint16_t looks, idle; /* looks in the read turn; looks since the last progress */
@@ -140,9 +142,8 @@ struct iwarp_conn {
 	 * then */
 	uint32_t shed_look;
 	uint64_t shed_moved;
-	nsec_t bulk_at; /* when the connection last moved much: see stream.c */
-	bool is_bulk;	/* the connection moved much when it was last served */
-	uint8_t reclaim_looks;
+	nsec_t bulk_at;	       /* when the connection last moved much: see stream.c */
+	bool is_bulk;	       /* the connection moved much when it was last served */
 	uint8_t events_in_row; /* events that fabric_poll() returned in a row */
 	bool initiator;
 	bool resets; /* as in fabric_conn_params */

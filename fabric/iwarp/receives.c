@@ -12,19 +12,7 @@
  * connections that wait for one. A connection that found none is in the list `recv_waiters` and
  * does not read. A flush that has Receives resumes those connections in order. A connection that
  * holds too many waits in `recv_limited` (recv_sched.c).
- *
- * State:  a message takes its Receive with its first octets, and keeps it until the message is
- *         complete. No Receive is left, and other connections wait.
- * Danger: a thousand peers begin a message each and do not end it: they hold all Receives (RFC 5042
- *         section 6.4.3.1). The least rate that stream_stalled() demands does not prevent this.
- * Rule:   every IWARP_RECLAIM_INTERVAL each connection inside a message is examined. A connection
- *         ends if in RECLAIM_LOOKS of these looks its message got less than 1/RECLAIM_PARTS of a
- *         Receive. Looks before which the connection had no turn to read do not count.
- * Pinned: tests/iwarp/test_iwarp_begun.c:test_begun_without_octets, :test_slow_ones,
- *         :test_slow_alone.
  */
-
-enum { RECLAIM_LOOKS = 4, RECLAIM_PARTS = 8 };
 
 int receives_share(struct fabric *f, uint32_t len)
 {
@@ -69,55 +57,20 @@ void receives_period(struct timer *timer, nsec_t now)
 		timer_arm(&iw->timers, timer, now + NSEC_PER_SEC);
 }
 
-/* Octets of the Send under way that were received so far. */
-static uint32_t come(const struct qp_rx *rx)
-{
-	bool placing = rx->state == QP_RX_PLACE && !rx->h.tagged;
-
-	return rx->send_done + (placing ? rx->payload_len - rx->left : 0);
-}
-
-/* Whether RECLAIM_LOOKS looks in a row saw @c inside the same message with less than
- * 1/RECLAIM_PARTS of a Receive more. A peer on a slow line makes that much progress. */
-static bool is_late(struct iwarp_conn *c)
-{
-	uint32_t msn = c->qp.rx.send_msn, at = come(&c->qp.rx);
-	bool had_no_turn = !list_is_empty(&c->yielded) && c->reclaim_octets == c->qp.rx.octets;
-
-	if (!c->qp.shared || had_no_turn) /* the rest of the message may be in the socket */
-		return false;
-	c->reclaim_octets = c->qp.rx.octets;
-	if (c->reclaim_msn != msn || at >= c->reclaim_at + c->qp.shared->len / RECLAIM_PARTS) {
-		c->reclaim_msn = msn;
-		c->reclaim_at = at;
-		c->reclaim_looks = 0;
-	}
-	return ++c->reclaim_looks > RECLAIM_LOOKS;
-}
-
-static void end_late_ones(struct iwarp *iw)
-{
-	list_for_each_safe(item, tmp, &iw->inside)
-	{
-		struct iwarp_conn *c = container_of(item, struct iwarp_conn, inside);
-
-		if (is_late(c))
-			iwarp_conn_end(
-				c, ERR_TIMEOUT,
-				"others wait for the Receive of a message that does not end");
-	}
-}
-
 void receives_reclaim(struct timer *timer, nsec_t now)
 {
 	struct iwarp *iw = container_of(timer, struct iwarp, reclaim);
 
 	recv_sched_look(iw);
+	if (list_is_empty(&iw->recv_waiters) || iw->recvq.posted)
+		iw->out_since = NSEC_NEVER;
+	else if (iw->out_since == NSEC_NEVER)
+		iw->out_since = now;
 	if (list_is_empty(&iw->recv_waiters) && list_is_empty(&iw->recv_limited))
 		return;
 	timer_arm(&iw->timers, timer, now + IWARP_RECLAIM_INTERVAL);
-	if (!list_is_empty(&iw->recv_waiters) && !iw->recvq.posted)
-		end_late_ones(iw);
+	if (iw->out_since != NSEC_NEVER)
+		stream_press(iw, now);
 }
 
 /* A resumed connection takes as many Receives as it needs. If it finds too few, it waits again, at

@@ -37,7 +37,7 @@
  *           20 octets (empty Writes where payload is expected).
  * Pinned: tests/iwarp/test_iwarp_latency.c, tests/iwarp/test_iwarp_fair.c.
  *
- * A message that the peer has begun has a time-out of its own (stream_stalled()). When .deadline of
+ * A message that the peer has begun has a time-out of its own (end_if_late()). When .deadline of
  * a connection expires, that means, by state:
  * - OPEN, and no octet sent: the initiator may send its first FPDU.
  * - OPEN, and octets sent: the peer's first FPDU is late.
@@ -70,9 +70,9 @@ enum {
 	HOLD_MS = 2,
 	NUDGE_MS = 20,
 	NUDGES = 8,
-	/* least octets received of a begun message in half of stall_timeout_ms */
-	LEAST_OCTETS = 1024,
-	DRAIN_MS = 5000, /* orderly end: time for what was posted before */
+	LEAST_OCTETS = 1024, /* end_if_late(): least octets in stall_time() */
+	PRESSED_PARTS = 8,   /* ... in PRESSED_TIME: this part of a Receive */
+	DRAIN_MS = 5000,     /* orderly end: time for what was posted before */
 	PROBE_MS = 50,
 	TURN_PROBES = 64, /* connections of `probes` looked at in one tick */
 	LINGER_MS = 1000, /* time for the peer's FIN, and for a Terminate to get out */
@@ -83,6 +83,9 @@ enum {
 /* How long a turn's budget stays small after a small call, and how long a connection counts as one
  * that moved much. */
 #define LATENCY_BOUND_TIME (20 * NSEC_PER_MS)
+
+/* Time between two looks at a message for whose Receive others wait. */
+#define PRESSED_TIME NSEC_PER_SEC
 
 static void probe_later(struct iwarp_conn *c);
 
@@ -411,8 +414,37 @@ static void probe_later(struct iwarp_conn *c)
 		list_add_tail(&iw->probes, &c->probe);
 }
 
+/* Time between two looks at a message, if nobody waits for its Receive. */
+static nsec_t stall_time(const struct iwarp *iw)
+{
+	return (nsec_t)iw->cfg.stall_timeout_ms * NSEC_PER_MS / 2;
+}
+
+/* Octets of the Send under way that were received so far. */
+static uint32_t of_send(const struct qp_rx *rx)
+{
+	bool placing = rx->state == QP_RX_PLACE && !rx->h.tagged;
+
+	return rx->send_done + (placing ? rx->payload_len - rx->left : 0);
+}
+
+/* Tells the message under way from others of its connection. Writes may come within a Send, as many
+ * as the peer likes: they do not end the Send. */
+static uint64_t message_id(const struct qp *qp)
+{
+	return qp_rx_is_inside_send(qp) ? qp->rx.send_msn : qp->rx.messages | UINT64_C(1) << 63;
+}
+
+static void look_at_message(struct iwarp_conn *c, nsec_t now)
+{
+	c->message.at = now;
+	c->message.id = message_id(&c->qp);
+	c->message.octets = c->qp.rx.octets;
+	c->message.of_send = of_send(&c->qp.rx);
+}
+
 /* Starts the time-out of a message that the peer has begun. The time-out is not restarted with each
- * message: stream_stalled() checks whether the message is still the same. */
+ * message: end_if_late() checks whether the message is still the same. */
 static void watch_message(struct iwarp_conn *c)
 {
 	if (!c->qp.shared)
@@ -421,43 +453,61 @@ static void watch_message(struct iwarp_conn *c)
 		list_add_tail(&c->iw->inside, &c->inside);
 	if (timer_is_armed(&c->stall) || !qp_rx_is_inside(&c->qp))
 		return;
-	c->stall_octets = c->qp.rx.octets;
-	c->stall_messages = c->qp.rx.messages;
-	c->stall_msn = c->qp.rx.send_msn;
-	timer_arm(&c->iw->timers, &c->stall,
-		  iwarp_now() + (nsec_t)c->iw->cfg.stall_timeout_ms * NSEC_PER_MS / 2);
-}
-
-/* Whether the peer is still inside the message of the last check. Writes may come within a Send, as
- * many as the peer likes: they do not end the Send. */
-static bool is_same_message(const struct iwarp_conn *c)
-{
-	const struct qp_rx *rx = &c->qp.rx;
-
-	return rx->messages == c->stall_messages ||
-	       (qp_rx_is_inside_send(&c->qp) && rx->send_msn == c->stall_msn);
+	look_at_message(c, iwarp_now());
+	timer_arm(&c->iw->timers, &c->stall, c->message.at + stall_time(c->iw));
 }
 
 /*
- * State:  the peer is inside a message since the last check (half of stall_timeout_ms), and this
- *         end holds a Receive or read-ahead for it.
- * Danger: peers that begin messages and never end them hold that memory for ever.
- * Rule:   if fewer than LEAST_OCTETS were received in that time, the connection ends with
- *         ERR_TIMEOUT. Even a slow line carries more. This rule does not apply to a message that
- *         waits for a Receive, for room in a stream, or for its connection's turn to read.
- * Pinned: tests/iwarp/test_iwarp_faults.c:test_half_a_message.
+ * State:  the peer has begun a message, and this end holds a Receive or read-ahead for it.
+ * Danger: peers that begin messages and never end them hold that memory for ever. A thousand peers
+ *         hold all shared Receives (RFC 5042 section 6.4.3.1).
+ * Rule:   the connection ends if its message got too few octets since the last look:
+ * - LEAST_OCTETS in stall_time(), because even a slow line carries more. Time in which the message
+ *   waits for a Receive or for room in a stream does not count.
+ * - 1/PRESSED_PARTS of a Receive in PRESSED_TIME, while connections wait and no Receive is left.
+ *   Only octets of the Send count.
+ * A look before which the connection had no turn to read does not count.
+ * Pinned: tests/iwarp/test_iwarp_faults.c:test_half_a_message;
+ *         tests/iwarp/test_iwarp_begun.c:test_begun_without_octets, :test_slow_ones,
+ *         :test_slow_alone.
  */
-void stream_stalled(struct iwarp_conn *c)
+static void end_if_late(struct iwarp_conn *c, nsec_t now, bool is_pressed)
 {
 	const struct qp_rx *rx = &c->qp.rx;
+	bool had_no_turn = has_yielded(c) && rx->octets == c->message.octets;
+	uint64_t came =
+		is_pressed ? of_send(rx) - c->message.of_send : rx->octets - c->message.octets;
+	uint64_t least = is_pressed ? c->qp.shared->len / PRESSED_PARTS : LEAST_OCTETS;
+	nsec_t since = c->message.at, time = is_pressed ? PRESSED_TIME : stall_time(c->iw);
 
-	if (c->state != IWARP_OPEN)
-		return;
-	if (!has_yielded(c) && qp_rx_is_inside(&c->qp) && is_same_message(c) &&
-	    rx->octets - c->stall_octets < LEAST_OCTETS)
-		iwarp_conn_end(c, ERR_TIMEOUT, "the rest of a message does not come");
-	else
+	if (is_pressed && since < c->iw->out_since)
+		since = c->iw->out_since;
+	if (message_id(&c->qp) != c->message.id || had_no_turn || came >= least)
+		look_at_message(c, now);
+	else if (now - since >= time)
+		iwarp_conn_end(
+			c, ERR_TIMEOUT,
+			is_pressed ? "others wait for the Receive of a message that does not end"
+				   : "the rest of a message does not come");
+}
+
+void stream_stalled(struct iwarp_conn *c, nsec_t now)
+{
+	if (c->state == IWARP_OPEN && qp_rx_is_inside(&c->qp))
+		end_if_late(c, now, false);
+	if (c->state == IWARP_OPEN)
 		watch_message(c);
+}
+
+void stream_press(struct iwarp *iw, nsec_t now)
+{
+	list_for_each_safe(item, tmp, &iw->inside)
+	{
+		struct iwarp_conn *c = container_of(item, struct iwarp_conn, inside);
+
+		if (c->qp.shared)
+			end_if_late(c, now, true);
+	}
 }
 
 /* Makes @c wait for a Receive, until a flush that has one. If the peer has ended the stream, no
