@@ -77,8 +77,9 @@ struct session_stat {
 enum { SESSION_LARGE = 16 << 10 }; /* octets */
 
 /* The debts that a peer may have, and the two budgets of time for it: session_debts.c. */
-enum debt_of_leg { DEBT_REPLIES, DEBT_OCTETS, DEBT_READS, DEBT_MESSAGE, DEBTS };
+enum debt_of_leg { DEBT_OUTPUT, DEBT_READS, DEBT_MESSAGE, DEBTS };
 enum debt_budget { DEBT_COMMON, DEBT_WHILE_PRESSED, DEBT_BUDGETS };
+enum { DEBT_STEPS = 2 }; /* kinds of steps of one debt */
 
 /** struct debt - one thing that a peer owes, as of the last look. */
 struct debt {
@@ -86,7 +87,7 @@ struct debt {
 	nsec_t left[DEBT_BUDGETS];
 	uint64_t moved; /* octets that had moved so far */
 	/* Steps (messages or operations) that must be done until the budgets are full again. */
-	uint64_t due;
+	uint64_t due[DEBT_STEPS];
 	bool is_owed; /* the peer owed something at the last look; the fields above are valid */
 };
 

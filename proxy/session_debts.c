@@ -3,10 +3,10 @@
  * Debts: what the peers of a session owe, and when the session ends for it.
  *
  * State:  the gateway holds memory for something that only a peer can bring to an end. The peer
- *         owes it: replies for which it grants no credit, Sends and Writes that it does not take,
- *         Reads that it does not answer, the rest of a continued message, or answers without which
- *         no other call can proceed. debts[] is the list. A server that has a call owes nothing
- *         else, because some RPCs take any time.
+ *         owes it: Sends and Writes that it does not take, or replies for which it leaves no
+ *         credit; Reads that it does not answer; the rest of a continued message; or answers
+ *         without which no other call can proceed. debts[] is the list. A server that has a call
+ *         owes nothing else, because some RPCs take any time.
  * Danger: a peer that moves one octet now and then holds the memory for as long as it likes.
  * Rule:   each debt has two budgets of time (deadlines.h): DEBT_TIMEOUT always, and DEBT_PRESSED
  *         while another session waits for memory of a kind that this session holds. The session
@@ -46,49 +46,36 @@ struct owed {
 	bool is_owed;
 	bool is_coarse; /* octets show as moved only when a whole piece has moved */
 	uint64_t moved; /* octets, in all */
-	/* Steps (messages or operations), in all; everything is delivered when .paid reaches
-	 * .due. */
-	uint64_t paid, due;
+	/* Steps of each kind (messages or operations), in all; everything is delivered when .paid
+	 * reaches .due. */
+	uint64_t paid[DEBT_STEPS], due[DEBT_STEPS];
 };
 
-/* Octets that the peer has taken. The kernel takes octets in bursts of a third of its buffer, so
- * only octets that the peer has acknowledged show the peer's rate. Return: whether octets show as
- * moved only a whole piece at a time. */
-static bool taken(const struct leg *leg, const struct session_ops *ops, uint64_t *octets)
+static bool is_delivered(const uint64_t paid[DEBT_STEPS], const uint64_t due[DEBT_STEPS])
+{
+	return (int64_t)(paid[0] - due[0]) >= 0 && (int64_t)(paid[1] - due[1]) >= 0;
+}
+
+/*
+ * What the peer has to take, and to leave credits for: queued replies, error reports, posted Sends
+ * and Writes. The kernel takes octets in bursts of a third of its buffer, so only octets that the
+ * peer has acknowledged show the peer's rate. Queued replies are behind the posted Sends and Writes,
+ * so octets of these count for them as well.
+ */
+static struct owed owes_output(const struct leg *leg, const struct session_ops *ops)
 {
 	struct fabric_moved m = {.taken = leg->sent + ops->writes.moved};
-	bool is_coarse = !fabric_moved(leg->conn, &m);
-
-	*octets = m.taken;
-	return is_coarse;
-}
-
-/* Queued replies are behind the posted Sends and Writes, so octets of these count as well. The
- * report of a transaction is a reply. */
-static struct owed owes_replies(const struct leg *leg, const struct session_ops *ops)
-{
-	uint64_t queued = leg->active != NULL;
-	struct owed o = {.paid = leg->replied};
+	uint64_t done = leg->t->count.sends - leg->sending + ops->writes.done;
+	struct owed o = {.paid = {done, leg->replied},
+			 .due = {done + leg->sending + ops->writes.posted + leg->t->nreports,
+				 leg->replied + (leg->active != NULL)}};
 
 	for (const struct list *it = leg->replies.next; it != &leg->replies; it = it->next)
-		queued++;
-	o.is_owed = queued > 0;
-	o.due = leg->replied + queued;
+		o.due[1]++;
+	o.is_owed = !is_delivered(o.paid, o.due);
 	if (o.is_owed)
-		o.is_coarse = taken(leg, ops, &o.moved);
-	return o;
-}
-
-/* The transport's reports are the next Sends, as soon as the peer leaves credits for them. */
-static struct owed owes_octets(const struct leg *leg, const struct session_ops *ops)
-{
-	uint64_t done = leg->t->count.sends - leg->sending + ops->writes.done;
-	struct owed o = {.paid = done, .due = done + leg->sending + ops->writes.posted};
-
-	o.due += leg->t->nreports;
-	o.is_owed = o.due > o.paid;
-	if (o.is_owed)
-		o.is_coarse = taken(leg, ops, &o.moved);
+		o.is_coarse = !fabric_moved(leg->conn, &m);
+	o.moved = m.taken;
 	return o;
 }
 
@@ -96,8 +83,9 @@ static struct owed owes_reads(const struct leg *leg, const struct session_ops *o
 {
 	struct fabric_moved m = {.read = ops->reads.moved};
 	uint64_t done = ops->reads.done;
-	struct owed o = {
-		.is_owed = ops->reads.posted > 0, .paid = done, .due = done + ops->reads.posted};
+	struct owed o = {.is_owed = ops->reads.posted > 0,
+			 .paid = {done},
+			 .due = {done + ops->reads.posted}};
 
 	if (o.is_owed)
 		o.is_coarse = !fabric_moved(leg->conn, &m);
@@ -110,8 +98,8 @@ static struct owed owes_message(const struct leg *leg, const struct session_ops 
 	(void)ops;
 	return (struct owed){.is_owed = leg->reasm || leg_is_receiving_reply(leg),
 			     .moved = leg->reasm_bytes,
-			     .paid = leg->reasm_count,
-			     .due = leg->reasm_count + UINT64_C(1)};
+			     .paid = {leg->reasm_count},
+			     .due = {leg->reasm_count + UINT64_C(1)}};
 }
 
 static const struct debt_kind {
@@ -119,12 +107,10 @@ static const struct debt_kind {
 	unsigned excuses; /* enum leg_block: reasons for which this debt's time stands still */
 	const char *why;
 } debts[DEBTS] = {
-	[DEBT_REPLIES] = {owes_replies, LEG_BLOCK_SINK,
-			  "the peer takes replies too slowly, or leaves no credit for them"},
-	[DEBT_OCTETS] =
-		{owes_octets, LEG_BLOCK_SINK,
+	[DEBT_OUTPUT] =
+		{owes_output, LEG_BLOCK_SINK,
 		 "the peer does not take Sends and Writes, or too slowly, or leaves no credit for "
-		 "error reports"},
+		 "replies"},
 	[DEBT_READS] = {owes_reads, LEG_BLOCK_TURN | LEG_BLOCK_RECEIVE | LEG_BLOCK_SINK,
 			"the peer does not answer Reads, or too slowly"},
 	[DEBT_MESSAGE] = {owes_message, LEG_BLOCK_INPUT | LEG_BLOCK_CREDIT,
@@ -150,7 +136,7 @@ static nsec_t most(unsigned i, const struct owed *o)
 
 static void fill(struct debt *d, const struct owed *o)
 {
-	*d = (struct debt){.moved = o->moved, .due = o->due, .is_owed = true};
+	*d = (struct debt){.moved = o->moved, .due = {o->due[0], o->due[1]}, .is_owed = true};
 	for (unsigned i = 0; i < DEBT_BUDGETS; i++)
 		d->left[i] = most(i, o);
 }
@@ -173,7 +159,7 @@ static bool is_used_up(struct debt *d, const struct owed *o, nsec_t took, bool i
 {
 	uint64_t octets = o->moved - d->moved;
 
-	if (!d->is_owed || (int64_t)(o->paid - d->due) >= 0) {
+	if (!d->is_owed || is_delivered(o->paid, d->due)) {
 		fill(d, o);
 		return false;
 	}
@@ -192,7 +178,7 @@ static bool is_used_up(struct debt *d, const struct owed *o, nsec_t took, bool i
  * meanwhile, so its budgets are not filled. */
 static bool may_owe_again(const struct session *s, const struct leg *leg, enum debt_of_leg kind)
 {
-	return kind == DEBT_REPLIES && leg == &s->client && session_calls_wait(&s->forward);
+	return kind == DEBT_OUTPUT && leg == &s->client && session_calls_wait(&s->forward);
 }
 
 /* Whether another session waits for memory of a kind of which @m holds some. */
@@ -280,7 +266,7 @@ static void look_at_credits(struct session *s, struct leg *leg)
 static const char *look_at_answers(struct session *s, struct session_queue *q, nsec_t took)
 {
 	const struct owed o = {
-		.is_owed = txn_queue_is_blocked(q), .paid = q->ended, .due = q->ended + 1};
+		.is_owed = txn_queue_is_blocked(q), .paid = {q->ended}, .due = {q->ended + 1}};
 	const char *why = NULL;
 
 	if (!o.is_owed) {
@@ -377,11 +363,13 @@ static nsec_t waits_since(struct session *s, enum buf_purpose purpose)
 }
 
 /*
- * State:  a client's continued call waits for memory. The client's replies to the server's calls
- *         are behind it, and the server's calls hold memory.
- * Danger: if the call waits for just that memory, nothing ever moves.
+ * State:  a client's continued call waits for memory, and the client's replies to the server's calls
+ *         are behind it. The server answers the calls that hold this memory only after these
+ *         replies; or the server's calls hold memory that these calls wait for.
+ * Danger: nothing ever moves.
  * Rule:   after RECLAIM_AFTER the session ends.
- * Pinned: tests/session/test_pressure.c:both_directions_complete, decision 78.
+ * Pinned: tests/session/test_pressure.c:a_callback_behind_a_call_that_waits,
+ *         :both_directions_complete, decision 78.
  */
 static bool waits_for_itself(struct session *s)
 {
