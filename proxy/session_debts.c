@@ -57,8 +57,8 @@ static bool is_delivered(const uint64_t paid[DEBT_STEPS], const uint64_t due[DEB
 }
 
 /*
- * What the peer has to take, and to leave credits for: queued replies, error reports, posted Sends
- * and Writes. The kernel takes octets in bursts of a third of its buffer, so only octets that the
+ * The peer has to take queued replies, error reports, posted Sends and Writes, and to leave credits
+ * for them. The kernel takes octets in bursts of a third of its buffer, so only octets that the
  * peer has acknowledged show the peer's rate. Queued replies are behind the posted Sends and Writes,
  * so octets of these count for them as well.
  */
