@@ -97,6 +97,11 @@ struct session_flow {
 	uint64_t octets; /* octets of the operations in .posted */
 	uint64_t done;	 /* operations completed so far */
 	uint64_t moved;	 /* octets of the operations completed */
+	/* session_flow_window(): the window that the peer has earned (0: none yet); the operation whose
+	 * time is measured (.done when it has completed; 0: none), since when, and .octets when it
+	 * was posted. */
+	uint64_t window, timed, timed_octets;
+	nsec_t timed_at;
 };
 
 /** struct session_proof - forms of calls that a peer has accepted: txn_retry_form.c. */

@@ -16,7 +16,7 @@
  * - rises with each octet that moves, by the time which an octet takes at the budget's rate, and
  *   never above its start;
  * - is full again when everything is delivered that was owed when it was last full, or when nothing
- *   is owed.
+ *   is owed; but not while further Writes wait until the peer has taken some (writes_follow()).
  * Pinned: tests/session/test_debts.c, test_mem_reclaim.c, test_pressure.c, test_call_only.c;
  *         tests/isolation; decision 61.
  *
@@ -37,6 +37,7 @@
 #include "proxy/session_debts.h"
 #include "proxy/internal.h"
 #include "proxy/session_end.h"
+#include "proxy/session_flow.h"
 #include "proxy/txn_reply_timeout.h"
 
 enum { DEBT_TURN = 128 }; /* sessions that one turn looks at */
@@ -45,6 +46,7 @@ enum { DEBT_TURN = 128 }; /* sessions that one turn looks at */
 struct owed {
 	bool is_owed;
 	bool is_coarse; /* octets show as moved only when a whole piece has moved */
+	bool goes_on;	/* more is owed as soon as the peer has taken some */
 	uint64_t moved; /* octets, in all */
 	/* Steps of each kind (messages or operations), in all; everything is delivered when .paid
 	 * reaches .due. */
@@ -159,7 +161,7 @@ static bool is_used_up(struct debt *d, const struct owed *o, nsec_t took, bool i
 {
 	uint64_t octets = o->moved - d->moved;
 
-	if (!d->is_owed || is_delivered(o->paid, d->due)) {
+	if (!d->is_owed || (!o->goes_on && is_delivered(o->paid, d->due))) {
 		fill(d, o);
 		return false;
 	}
@@ -204,6 +206,17 @@ static bool is_pressed(const struct session *s)
 	       leg_is_pressed(&s->client) || leg_is_pressed(&s->server);
 }
 
+/* Whether further Writes to the peer of @leg follow as soon as that has taken some octets: they are
+ * held back (txn_ops.c), or the input of the other leg's peer waits for it. */
+static bool writes_follow(const struct session *s, const struct leg *leg)
+{
+	const struct session_ops *ops = &s->ops[session_side(leg)];
+	const struct leg *other = leg == &s->client ? &s->server : &s->client;
+
+	return leg_sink_is_blocked(other) ||
+	       (!list_is_empty(&ops->queue) && session_flow_is_full(&ops->writes, s->proxy->now));
+}
+
 /* Return: why the session ends, or NULL. */
 static const char *look_at_leg(struct session *s, struct leg *leg, nsec_t took, bool pressed)
 {
@@ -217,6 +230,7 @@ static const char *look_at_leg(struct session *s, struct leg *leg, nsec_t took, 
 		struct owed o = debts[i].owed(leg, ops);
 		struct debt *d = &ops->debts[i];
 
+		o.goes_on = i == DEBT_OUTPUT && writes_follow(s, leg);
 		if (!o.is_owed && !may_owe_again(s, leg, i))
 			d->is_owed = false;
 		else if (o.is_owed && is_used_up(d, &o, took, blocked & debts[i].excuses, pressed))

@@ -5,15 +5,38 @@
 #include "proxy/internal.h"
 #include "proxy/session_debts.h"
 
-void session_posted(struct session_flow *f, uint32_t bytes)
+/* Operations complete in order. So @f->timed_octets octets are taken when the measured one is. */
+uint64_t session_flow_window(const struct session_flow *f, nsec_t now)
+{
+	if (f->timed && now - f->timed_at > FLOW_TIME)
+		return FLOW_WINDOW;
+	return f->window ? f->window : OP_PIECE;
+}
+
+static void measured(struct session_flow *f, nsec_t now)
+{
+	uint64_t window = session_flow_window(f, now);
+
+	f->timed = 0;
+	if (now - f->timed_at <= FLOW_TIME && window < 2 * f->timed_octets)
+		window = 2 * f->timed_octets;
+	f->window = window;
+}
+
+void session_posted(struct session_flow *f, uint32_t bytes, nsec_t now)
 {
 	f->posted++;
 	f->octets += bytes;
+	if (f->timed)
+		return;
+	f->timed = f->done + f->posted;
+	f->timed_octets = f->octets;
+	f->timed_at = now;
 }
 
 /* The length of the completed operation is not known, so the average of those outstanding is
  * counted. When all have completed, the sum is right. */
-void session_completed(struct session_flow *f)
+void session_completed(struct session_flow *f, nsec_t now)
 {
 	uint64_t octets = f->octets / f->posted;
 
@@ -21,6 +44,8 @@ void session_completed(struct session_flow *f)
 	f->posted--;
 	f->done++;
 	f->moved += octets;
+	if (f->done == f->timed)
+		measured(f, now);
 }
 
 nsec_t session_blocked_ns(struct session *s, const struct leg *leg)

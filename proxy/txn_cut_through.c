@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: cut-through of a large result, once its session holds much memory
+ * Operation: cut-through of a large result, if its session holds no memory or much
  *
  * If the responder's fabric can do that, the Write chunk is exposed as a stream (fabric_stream()):
  * a handle of full length, with a window of memory behind it, which is all the memory that the
@@ -53,16 +53,22 @@ static bool may_stream(const struct txn *t)
 	       t->rsp->conn && t->rsp->conn->fabric->streams;
 }
 
-/* Whether the result is stored: the calls of its queue, @t included, then hold at most
- * .cut_through_from octets, and no more than one RPC may. Storing is faster where processors are
- * few, because the responder does not wait for the requester. Memory of other sessions does not
- * matter here. */
+/* Whether the result is stored. Memory of other sessions does not matter here.
+ * - If no other call of the queue holds memory, the result is cut through: the requester receives
+ *   its first octets while the responder still sends the others. But it is stored if the requester's
+ *   fabric has no streams. There a Write completes only after a round trip, and the window would
+ *   limit the rate to its length in each round trip.
+ * - Beside other calls it is stored, while all of them together, @t included, hold at most
+ *   .cut_through_from octets, and no more than one RPC may. Storing is then faster where processors
+ *   are few, because the responder does not wait for the requester. */
 static bool may_store(const struct txn *t)
 {
 	const struct proxy *p = t->s->proxy;
 	uint64_t most = (p->arena.bytes - p->arena.reserve) / BUDGET_SHARES;
 	uint64_t bytes = session_queue(t->s, t->reverse)->taken_bytes;
 
+	if (bytes == 0 && t->req->conn && t->req->conn->fabric->streams)
+		return false;
 	for (unsigned i = 0; i < t->in.nwrites; i++)
 		bytes += t->in.writes[i].length;
 	return bytes <= (p->cfg.cut_through_from < most ? p->cfg.cut_through_from : most);
@@ -149,7 +155,7 @@ static int write_piece(struct txn *t, struct txn_piece *p)
 	p->posted += from.len;
 	p->writes++;
 	t->cut_through_writes++;
-	session_posted(&ops->writes, from.len);
+	session_posted(&ops->writes, from.len, t->s->proxy->now);
 	t->s->route->count.passed_bytes += from.len;
 	return 0;
 }

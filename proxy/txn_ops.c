@@ -51,13 +51,13 @@ static int post_one(struct txn *t, uint8_t *at, const struct segment *seg)
 	return fabric_write(t->req->conn, &sge, 1, seg, t);
 }
 
-/* The next piece of @seg; its length is 0 when all of @seg is posted. */
-static struct segment next_piece(const struct txn *t, const struct segment *seg)
+/* The next piece of @seg, at most @most octets; its length is 0 when all of @seg is posted. */
+static struct segment next_piece(const struct txn *t, const struct segment *seg, uint32_t most)
 {
 	uint32_t left = seg->length - t->op_moved;
 
 	return (struct segment){.handle = seg->handle,
-				.length = left < OP_PIECE ? left : OP_PIECE,
+				.length = left < most ? left : most,
 				.offset = seg->offset + t->op_moved};
 }
 
@@ -68,7 +68,37 @@ static bool is_cut_through(const struct txn *t)
 	       t->writes[t->op_chunk].window;
 }
 
-/* Return: 1: all posted; 0: no slot is free, or the device has no room; or an error. */
+/*
+ * State:  results are stored, and the requester takes Writes slowly.
+ * Danger: if all Writes of stored results were posted, replies without chunks and results that are
+ *         cut through would wait behind them. The responder's connection is not read while a result
+ *         that is cut through waits. A server that ends connections whose peer takes nothing, as
+ *         another gateway does, would end the session of a client that is slow, but keeps to the
+ *         least rate.
+ * Rule:   Writes of stored results are held back while the requester has as many octets to take as
+ *         it takes within two seconds (session_flow_window()). Replies without chunks, Reads, and
+ *         Writes of results that are cut through pass them.
+ * Pinned: tests/isolation/test_same_route.c, "READs of one slow client";
+ *         tests/session/test_large.c:stored_ones_are_held_back, :a_far_client_is_not_slowed_down,
+ *         :held_back_ones_are_owed
+ */
+static bool is_held_back(const struct txn *t, const struct session_ops *ops)
+{
+	return t->state == TXN_PUSH && session_flow_is_full(&ops->writes, t->s->proxy->now);
+}
+
+/* The most octets of the next operation of @t. Operations end at multiples of OP_PIECE, where the
+ * CRCs of the octets begin anew (txn_memory.c). */
+static uint32_t most_of(const struct txn *t, const struct session_ops *ops)
+{
+	uint64_t window = session_flow_window(&ops->writes, t->s->proxy->now);
+	uint32_t piece = t->state == TXN_PULL || window >= OP_PIECE ? OP_PIECE : FLOW_WINDOW / 2;
+
+	return piece - t->op_moved % piece;
+}
+
+/* Return: 1: all posted; 0: no slot is free, the device has no room, or @t is held back; or an
+ * error. */
 static int post_ops(struct txn *t, struct session_ops *ops)
 {
 	const struct rpc_chunk *chunk;
@@ -77,7 +107,8 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 
 	while (chunk_at(t, t->op_chunk, &msg, &chunk, &here)) {
 		while (t->op_seg < chunk->count && !is_cut_through(t)) {
-			struct segment piece = next_piece(t, &msg->segs[chunk->first + t->op_seg]);
+			struct segment piece = next_piece(t, &msg->segs[chunk->first + t->op_seg],
+							  most_of(t, ops));
 			int err;
 
 			if (piece.length == 0) {
@@ -85,7 +116,7 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 				t->op_moved = 0;
 				continue;
 			}
-			if (session_ops_posted(ops) == SESSION_OP_DEPTH)
+			if (session_ops_posted(ops) == SESSION_OP_DEPTH || is_held_back(t, ops))
 				return 0;
 			err = post_one(t, here.addr + t->op_offset, &piece);
 			if (err == ERR_AGAIN && txn_device_busy_wait(t))
@@ -98,7 +129,7 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 			t->op_moved += piece.length;
 			t->ops++;
 			session_posted(t->state == TXN_PULL ? &ops->reads : &ops->writes,
-				       piece.length);
+				       piece.length, t->s->proxy->now);
 		}
 		t->op_chunk++;
 		t->op_seg = 0;
@@ -107,8 +138,21 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 	return 1;
 }
 
-/* Post operations of @t, the first in @ops. Return: whether all are posted. */
-static bool try_first(struct session *s, struct session_ops *ops, struct txn *t)
+/* The first transaction that is not held back, or NULL. */
+static struct txn *next_of(struct session_ops *ops)
+{
+	list_for_each_safe(it, tmp, &ops->queue)
+	{
+		struct txn *t = container_of(it, struct txn, op_link);
+
+		if (!is_held_back(t, ops))
+			return t;
+	}
+	return NULL;
+}
+
+/* Post operations of @t, the next in @ops. Return: whether all are posted. */
+static bool try_next(struct session *s, struct session_ops *ops, struct txn *t)
 {
 	int rc = post_ops(t, ops);
 
@@ -129,28 +173,26 @@ static bool has_ops(const struct txn *t)
 bool txn_ops_begin(struct txn *t)
 {
 	struct session_ops *ops = session_ops(t->s, t->req);
-	bool is_first = list_is_empty(&ops->queue);
 
-	if (is_first && !has_ops(t))
+	if (!has_ops(t))
 		return true;
 	t->op_chunk = t->op_seg = 0;
 	t->op_offset = t->op_moved = 0;
 	list_add_tail(&ops->queue, &t->op_link);
 	/* Transactions before it wait for completions, or for a shortage to end: txn_ops_next()
 	 * continues. */
-	return is_first && try_first(t->s, ops, t);
+	return next_of(ops) == t && try_next(t->s, ops, t);
 }
 
 struct txn *txn_ops_next(struct session *s, struct leg *leg)
 {
 	struct session_ops *ops = session_ops(s, leg);
+	struct txn *t;
 
-	while (!list_is_empty(&ops->queue)) {
-		struct txn *t = list_first(&ops->queue, struct txn, op_link);
-
-		if (try_first(s, ops, t))
+	while ((t = next_of(ops))) {
+		if (try_next(s, ops, t))
 			return t;
-		if (!list_is_empty(&t->op_link))
+		if (!list_is_empty(&t->op_link) && !is_held_back(t, ops))
 			return NULL;
 	}
 	return NULL;

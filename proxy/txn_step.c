@@ -160,7 +160,7 @@ static void step_cut_through(struct txn *t, const struct leg_out *out)
 	txn_cut_through_written(t);
 	if (out->status == 0)
 		step_go_on(t);
-	session_completed(&session_ops(s, req)->writes);
+	session_completed(&session_ops(s, req)->writes, s->proxy->now);
 	step_run_ops(s, req);
 }
 
@@ -188,7 +188,8 @@ void txn_op(struct txn *t, const struct leg_out *out)
 	if (out->op == FABRIC_EV_WITHDRAWN)
 		return;
 	session_completed(out->op == FABRIC_EV_READ ? &session_ops(s, req)->reads
-						    : &session_ops(s, req)->writes);
+						    : &session_ops(s, req)->writes,
+			  s->proxy->now);
 	step_run_ops(s, req);
 }
 

@@ -46,7 +46,7 @@ struct rogue_kind {
 	const char *fails[2];
 };
 
-enum { ROUTE_KINDS = 11 };
+enum { ROUTE_KINDS = 12 };
 extern const struct rogue_kind route_kinds[ROUTE_KINDS];
 
 enum probe {

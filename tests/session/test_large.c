@@ -28,11 +28,12 @@ static unsigned answer_some(struct peer *p, unsigned most)
 	return n;
 }
 
-/* 64 READs of 4 MiB hold a fourth of what they return, at most, where they would hold all of it. Few enough are
- * stored, unless none is to be. */
+/* 64 READs of 4 MiB hold a fourth of what they return, at most. Without cut-through they hold all of it. With a
+ * .cut_through_from of FROM results, the first result is cut through, because it is alone. Then results are stored
+ * until they would hold more than FROM results do, the window of the first included. */
 static void many_large_ones_at_once(void **state)
 {
-	enum { READS = 64, STORED = 8, LARGE = 4 << 20, MOST = 64 << 20 };
+	enum { READS = 64, FROM = 8, STORED = FROM - 1, LARGE = 4 << 20, MOST = 64 << 20 };
 	const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
 	const struct peer_spec spec = {.body = 100,
 				       .reply = 24,
@@ -51,7 +52,7 @@ static void many_large_ones_at_once(void **state)
 		s.credits = 2 * READS;
 		s.max_payload = LARGE;
 		s.cut_through_bytes = cuts ? 128 << 10 : 0;
-		s.cut_through_from = cuts == 2 ? STORED * LARGE : 0;
+		s.cut_through_from = cuts == 2 ? FROM * LARGE : 0;
 		s.memory = (size_t)2 << 30; /* so that all of them could be stored */
 		s.peer_memory = (size_t)1 << 30;
 		world_new(&world, &s);
@@ -82,11 +83,82 @@ static void many_large_ones_at_once(void **state)
 	}
 }
 
+/* A result is cut through if no other call of its session holds memory, and stored beside one. */
+static void one_at_a_time_is_cut_through(void **state)
+{
+	enum { LARGE = 1 << 20 };
+	const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
+	const struct peer_spec spec = {.body = 100,
+				       .reply = 24,
+				       .segs = 1,
+				       .nwrites = 1,
+				       .write_caps = {LARGE},
+				       .writes = {LARGE}};
+	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 19);
+	struct peer *c = &world.pairs[0].client;
+	unsigned done = 0;
+
+	(void)state;
+	s.max_payload = LARGE;
+	s.cut_through_bytes = 128 << 10;
+	s.cut_through_from = UINT32_MAX;
+	s.memory = (size_t)1 << 30;
+	world_new(&world, &s);
+	world_connect(&world);
+	assert_true(peer_call(c, &first)); /* brings credits */
+	world_run(&world, NSEC_PER_SEC);
+	for (unsigned at_once = 1; at_once <= 3; at_once++) {
+		uint64_t passed = proxy_counters(world.proxy)->passed_bytes;
+
+		for (unsigned i = 0; i < at_once; i++)
+			assert_true(peer_call(c, &spec));
+		world_run(&world, NSEC_PER_SEC);
+		done += at_once;
+		assert_int_equal(c->done, 1 + done);
+		assert_int_equal(proxy_counters(world.proxy)->passed_bytes - passed, LARGE);
+	}
+	assert_int_equal(c->corrupt + c->errors, 0);
+	world_quit(&world);
+	world_free(&world);
+}
+
+/* A result that is alone is stored if the client's fabric completes Writes only after a round trip, as verbs does. */
+static void one_for_an_adapter_is_stored(void **state)
+{
+	enum { READS = 4, LARGE = 1 << 20 };
+	const struct peer_spec spec = {.body = 100,
+				       .reply = 24,
+				       .segs = 1,
+				       .nwrites = 1,
+				       .write_caps = {LARGE},
+				       .writes = {LARGE}};
+	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 21);
+	struct peer *c = &world.pairs[0].client;
+
+	(void)state;
+	s.max_payload = LARGE;
+	s.cut_through_bytes = 128 << 10;
+	s.cut_through_from = 32 << 20;
+	s.two_fabrics = true;
+	world_new(&world, &s);
+	world.gw_fabrics[0]->streams = false;
+	world_connect(&world);
+	for (unsigned i = 0; i < READS; i++) {
+		assert_true(peer_call(c, &spec));
+		world_run(&world, NSEC_PER_SEC);
+		assert_int_equal(c->done, i + 1);
+	}
+	assert_int_equal(c->corrupt + c->errors, 0);
+	assert_int_equal(proxy_counters(world.proxy)->passed_bytes, 0);
+	world_quit(&world);
+	world_free(&world);
+}
+
 /* Stored results of a hung server's session do not start cut-through for other sessions; its own
- * next result is cut through. */
+ * next result is cut through. The first result of each session is cut through, because it is alone. */
 static void others_are_no_matter(void **state)
 {
-	enum { STORED = 4, LARGE = 1 << 20 };
+	enum { FROM = 4, LARGE = 1 << 20 };
 	const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
 	const struct peer_spec spec = {.body = 100,
 				       .reply = 24,
@@ -101,7 +173,7 @@ static void others_are_no_matter(void **state)
 	s.pairs = 2;
 	s.max_payload = LARGE;
 	s.cut_through_bytes = 128 << 10;
-	s.cut_through_from = STORED * LARGE;
+	s.cut_through_from = FROM * LARGE;
 	s.memory = (size_t)1 << 30;
 	world_new(&world, &s);
 	world_connect(&world);
@@ -109,22 +181,157 @@ static void others_are_no_matter(void **state)
 		assert_true(peer_call(&world.pairs[i].client, &first)); /* brings credits */
 	world_run(&world, NSEC_PER_SEC);
 	hung->server.holds = true;
-	for (unsigned i = 0; i < STORED; i++)
+	for (unsigned i = 0; i < FROM; i++)
 		assert_true(peer_call(&hung->client, &spec));
 	world_run(&world, NSEC_PER_SEC);
-	assert_true(peer_call(&other->client, &spec));
+	for (unsigned i = 0; i < 2; i++)
+		assert_true(peer_call(&other->client, &spec));
 	world_run(&world, NSEC_PER_SEC);
-	assert_int_equal(other->client.done, 2);
-	assert_int_equal(proxy_counters(world.proxy)->passed_bytes, 0);
+	assert_int_equal(other->client.done, 3);
+	assert_int_equal(proxy_counters(world.proxy)->passed_bytes, LARGE); /* of the other */
 	assert_true(peer_call(&hung->client, &spec));
 	world_run(&world, NSEC_PER_SEC);
-	assert_int_equal(peer_release(&hung->server, true), STORED + 1);
+	assert_int_equal(peer_release(&hung->server, true), FROM + 1);
 	world_run(&world, NSEC_PER_SEC);
-	assert_int_equal(hung->client.done, 1 + STORED + 1);
+	assert_int_equal(hung->client.done, 1 + FROM + 1);
 	assert_int_equal(hung->client.corrupt + other->client.corrupt, 0);
-	assert_int_equal(proxy_counters(world.proxy)->passed_bytes, LARGE);
+	/* the first and the last of the hung one as well */
+	assert_int_equal(proxy_counters(world.proxy)->passed_bytes, 3 * LARGE);
 	world_quit(&world);
 	world_free(&world);
+}
+
+/* The server answers every call that it holds but that with @xid. */
+static void answer_all_but(struct peer *p, uint32_t xid)
+{
+	for (unsigned i = 0; i < PEER_CALLS; i++)
+		if (p->serves[i].busy && p->serves[i].in.xid == xid)
+			p->serves[i].held_back = false;
+	peer_release(p, true);
+	for (unsigned i = 0; i < PEER_CALLS; i++)
+		if (p->serves[i].busy && p->serves[i].in.xid == xid && !p->serves[i].replying)
+			p->serves[i].held_back = true;
+}
+
+/* A session whose server holds calls, and whose client is @far. The first READ of @n, of @length octets each, is
+ * cut through. Return: its XID. */
+static uint32_t begin_reads(nsec_t far, unsigned n, uint32_t length)
+{
+	const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
+	const struct peer_spec spec = {.body = 100,
+				       .reply = 24,
+				       .segs = 1,
+				       .nwrites = 1,
+				       .write_caps = {length},
+				       .writes = {length}};
+	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 20);
+	struct world_pair *pair = &world.pairs[0];
+	uint32_t xid;
+
+	s.max_payload = length;
+	s.credits = 80;
+	s.cut_through_bytes = 128 << 10;
+	s.cut_through_from = 32 << 20;
+	s.memory = (size_t)2 << 30;
+	s.peer_memory = (size_t)1 << 30;
+	world_new(&world, &s);
+	if (far)
+		memnet_set_far(world.net, &pair->gw_addr, far);
+	world_connect(&world);
+	assert_true(peer_call(&pair->client, &first)); /* brings credits */
+	world_run(&world, NSEC_PER_SEC);
+	pair->server.holds = true;
+	pair->server.divides = false;
+	xid = pair->client.next_xid;
+	for (unsigned i = 0; i < n; i++)
+		assert_true(peer_call(&pair->client, &spec));
+	world_run(&world, NSEC_PER_SEC);
+	return xid;
+}
+
+static void end_reads(void)
+{
+	world_run(&world, NSEC_PER_SEC);
+	while (answer_some(&world.pairs[0].server, 8))
+		world_run(&world, NSEC_PER_SEC);
+	assert_int_equal(world.pairs[0].client.corrupt + world.pairs[0].client.errors, 0);
+	assert_int_equal(peer_busy(&world.pairs[0].client), 0);
+	world_quit(&world);
+	world_free(&world);
+}
+
+/* Stored results wait for a client at three times the least rate. A reply without chunks does not wait behind them,
+ * and further results take no more memory than beside a fast client. */
+static void stored_ones_are_held_back(void **state)
+{
+	enum { STORED = 7, MORE = 40, LARGE = 4 << 20, MOST = 40 << 20 };
+	const struct memnet_pace slow = {.take_octet = 19000};
+	const struct peer_spec small = {.body = 100, .reply = 24, .segs = 1};
+	const struct peer_spec spec = {.body = 100,
+				       .reply = 24,
+				       .segs = 1,
+				       .nwrites = 1,
+				       .write_caps = {LARGE},
+				       .writes = {LARGE}};
+	struct world_pair *pair = &world.pairs[0];
+	uint32_t xid = begin_reads(0, 1 + STORED, LARGE);
+	const struct session *in = inside_session(world.proxy, 0);
+	uint64_t done = pair->client.done;
+
+	(void)state;
+	memnet_pace(pair->client.leg.conn, &slow);
+	answer_all_but(&pair->server, xid);
+	world_run(&world, NSEC_PER_SEC);
+	assert_true(in->ops[PROXY_CLIENT].writes.octets <= 2 << 20);
+	pair->server.holds = false;
+	assert_true(peer_call(&pair->client, &small));
+	world_run(&world, 45 * NSEC_PER_SEC);
+	assert_int_equal(pair->client.done, done + 1);
+	assert_true(in->ops[PROXY_CLIENT].writes.octets <= 512 << 10);
+	pair->server.holds = true;
+	for (unsigned i = 0; i < MORE; i++)
+		assert_true(peer_call(&pair->client, &spec));
+	world_run(&world, NSEC_PER_SEC);
+	assert_true(world_used(&world) <= MOST);
+	memnet_pace(pair->client.leg.conn, &(struct memnet_pace){0});
+	end_reads();
+}
+
+/* While the server takes its time for one READ, which would be cut through, the others are not slow, however far the
+ * client is. */
+static void a_far_client_is_not_slowed_down(void **state)
+{
+	enum { READS = 24, LARGE = 1 << 20, TRIPS = 12 };
+	const nsec_t far = 50 * NSEC_PER_MS;
+	uint32_t xid = begin_reads(far, 1 + READS, LARGE);
+	uint64_t done = world.pairs[0].client.done;
+
+	(void)state;
+	answer_all_but(&world.pairs[0].server, xid);
+	world_run(&world, TRIPS * 2 * far);
+	assert_int_equal(world.pairs[0].client.done, done + READS);
+	end_reads();
+}
+
+/* A client below the least rate ends, although few Writes are posted at a time: stored results are held back, or come
+ * through a window. */
+static void held_back_ones_are_owed(void **state)
+{
+	enum { READS = 30, LARGE = 1 << 20 };
+	const struct memnet_pace slow = {.take_octet = 500000}; /* an eighth of the rate */
+	struct world_pair *pair = &world.pairs[0];
+
+	(void)state;
+	for (unsigned is_first_answered = 0; is_first_answered < 2; is_first_answered++) {
+		uint32_t xid = begin_reads(0, 1 + READS, LARGE);
+
+		memnet_pace(pair->client.leg.conn, &slow);
+		answer_all_but(&pair->server, is_first_answered ? 0 : xid);
+		world_run(&world, 100 * NSEC_PER_SEC);
+		assert_true(pair->client.closed);
+		world_quit(&world);
+		world_free(&world);
+	}
 }
 
 enum { MOST = 1 << 20, HEADERS = 8192 };
@@ -224,7 +431,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_large_ones_at_once),
+		cmocka_unit_test(one_at_a_time_is_cut_through),
+		cmocka_unit_test(one_for_an_adapter_is_stored),
 		cmocka_unit_test(others_are_no_matter),
+		cmocka_unit_test(stored_ones_are_held_back),
+		cmocka_unit_test(a_far_client_is_not_slowed_down),
+		cmocka_unit_test(held_back_ones_are_owed),
 		cmocka_unit_test(the_largest_item_travels_with_its_header),
 		cmocka_unit_test(room_for_a_header_costs_no_call),
 	};
