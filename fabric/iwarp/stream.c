@@ -484,7 +484,7 @@ static void end_if_late(struct iwarp_conn *c, nsec_t now, bool is_pressed)
 		since = c->iw->out_since;
 	if (message_id(&c->qp) != c->message.id || had_no_turn || came >= least)
 		look_at_message(c, now);
-	else if (now - since >= time)
+	else if (now >= since + time) /* @since may be after @now */
 		iwarp_conn_end(
 			c, ERR_TIMEOUT,
 			is_pressed ? "others wait for the Receive of a message that does not end"

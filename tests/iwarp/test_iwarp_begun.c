@@ -40,11 +40,15 @@ static void peer_close(struct peer *p)
 	fabric_destroy(p->conn);
 }
 
+static uint32_t stall_timeout_ms; /* 0: the default */
+
 static void start(void)
 {
 	struct iwarp_config cfg;
 
 	iwarp_config_default(&cfg);
+	if (stall_timeout_ms)
+		cfg.stall_timeout_ms = stall_timeout_ms;
 	sock_pair_init(&pair, &cfg, "127.0.0.1");
 	pair.wait_ms = 50;
 	assert_int_equal(fabric_share_receives(pair.f, LEN, &pair), 0);
@@ -122,22 +126,23 @@ static void test_begun_and_other_messages(void **state)
 }
 
 /* Peers with slow lines send a little at a time, and end their messages. Another connection waits
- * for that. */
-static void test_slow_ones(void **state)
+ * for that. The worker does nothing for @pause after 11 parts. */
+static void slow_ones(nsec_t pause)
 {
 	enum { PART = LEN / 16 };
 	struct ddp_header h = {.opcode = RDMAP_SEND, .msn = 1};
 	uint8_t wire[2 * PART], octets[PART] = {0};
-	nsec_t next;
+	nsec_t next, began;
 
-	(void)state;
 	start();
+	pair.wait_ms = 5; /* the look for those that wait follows the other one at once */
+	began = poll_loop_now();
 	for (; h.offset < LEN; h.offset += PART) {
 		h.last = h.offset == LEN - PART;
 		for (unsigned i = 0; i < RECVS; i++) {
 			size_t n = make_fpdu(wire, &h, octets, PART, true);
 
-			assert_int_equal(send(peers[i].fd, wire, n, 0), n);
+			assert_int_equal(send(peers[i].fd, wire, n, MSG_NOSIGNAL), n);
 		}
 		if (!h.offset) {
 			for (unsigned i = 0; i < 5; i++)
@@ -146,8 +151,14 @@ static void test_slow_ones(void **state)
 			    (struct ddp_header){.last = true, .opcode = RDMAP_SEND, .msn = 1},
 			    "hello");
 		}
-		for (next = poll_loop_now() + 250 * NSEC_PER_MS; poll_loop_now() < next;)
+		next = began + (h.offset / PART + 1) * 250 * NSEC_PER_MS;
+		while (poll_loop_now() < next - pause)
 			sock_pair_step(&pair);
+		if (pause && h.offset == 11 * PART)
+			usleep((useconds_t)(2 * pause / 1000));
+		while (poll_loop_now() < next)
+			sock_pair_step(&pair);
+		assert_int_equal(sock_pair_count(&pair, NULL, FABRIC_EV_DISCONNECTED), 0);
 	}
 	for (unsigned i = 0; i < RECVS; i++) {
 		sock_pair_wait(&pair, peers[i].conn, FABRIC_EV_RECV, 1);
@@ -156,6 +167,22 @@ static void test_slow_ones(void **state)
 	sock_pair_wait(&pair, modest.conn, FABRIC_EV_RECV, 1);
 	assert_int_equal(sock_pair_count(&pair, NULL, FABRIC_EV_DISCONNECTED), 0);
 	end();
+}
+
+static void test_slow_ones(void **state)
+{
+	(void)state;
+	slow_ones(0);
+}
+
+/* Both looks at a message are due in the same tick: half of the time-out has passed, and others
+ * wait. */
+static void test_slow_ones_and_both_looks_at_once(void **state)
+{
+	(void)state;
+	stall_timeout_ms = 6000;
+	slow_ones(100 * NSEC_PER_MS);
+	stall_timeout_ms = 0;
 }
 
 /* The gateway reads nothing more from a disconnected peer: memory that a message had begun to fill is free at once. */
@@ -265,6 +292,7 @@ int main(void)
 		cmocka_unit_test(test_begun),
 		cmocka_unit_test(test_begun_and_other_messages),
 		cmocka_unit_test(test_slow_ones),
+		cmocka_unit_test(test_slow_ones_and_both_looks_at_once),
 		cmocka_unit_test(test_disconnected),
 		cmocka_unit_test(test_slow_alone),
 		cmocka_unit_test(test_memory_is_short),
