@@ -106,15 +106,15 @@ void session_close_for(struct session *s, const struct leg *cause, int status, c
  * State:  the gateway shuts down, an operator drains @s, its route was removed, or its client was
  *         assigned another server.
  * Danger: a call in flight is lost; or a call that never ends keeps @s, or the process, for ever.
- * Rule:   @s begins no more calls. It ends as soon as it may (session_may_leave()), and at @deadline
- *         in any case.
+ * Rule:   @s begins no more calls. It ends as soon as it may (session_may_leave()), and at the
+ *         earliest @deadline that was set for it in any case.
  * Pinned: tests/session/test_snapshot.c:draining_does_not_wait_for_ever,
- *         tests/session/test_drain.c:the_deadline_holds,
+ *         tests/session/test_drain.c:the_deadline_holds, :no_deadline_is_put_off,
  *         tests/session/test_upstreams.c:a_client_moves_with_all_it_has
  */
 void session_leave(struct session *s, nsec_t deadline)
 {
-	timer_arm(&s->proxy->timers, &s->leave, deadline);
+	timer_arm(&s->proxy->timers, &s->leave, nsec_min(deadline, s->leave.at));
 	session_touch(s); /* no call may be in flight now */
 }
 

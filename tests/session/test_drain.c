@@ -3,6 +3,7 @@
 #include "tests/cmocka_all.h"
 
 #include "base/log.h"
+#include "proxy/snapshot.h"
 #include "tests/session/world.h"
 
 static struct world w;
@@ -89,6 +90,43 @@ static void the_deadline_holds(void **state)
 	}
 	assert_true(w.pairs[0].client.closed);
 	end();
+}
+
+/* An operator drains the session @before the shutdown begins, or after it, with @timeout. Return: how
+ * long the session lived from the drain on. */
+static nsec_t lives(bool before, nsec_t timeout)
+{
+	struct snapshot l = {.kind = SNAPSHOT_DRAIN,
+			     .want = {.route = SNAPSHOT_ANY_ROUTE},
+			     .timeout = timeout};
+	nsec_t since;
+
+	begin(1, 2);
+	w.pairs[0].server.holds = true;
+	peer_call(&w.pairs[0].client, &bulk);
+	world_run(&w, NSEC_PER_SEC);
+	since = memnet_now(w.net);
+	if (!before)
+		proxy_drain(w.proxy, since + 4 * NSEC_PER_SEC);
+	world_run(&w, 3 * NSEC_PER_SEC); /* the second look at all sessions is over */
+	while (proxy_snapshot(w.proxy, &l, memnet_now(w.net)))
+		;
+	if (before)
+		proxy_drain(w.proxy, memnet_now(w.net) + 20 * NSEC_PER_SEC);
+	while (!w.pairs[0].client.closed)
+		world_run(&w, NSEC_PER_SEC / 10);
+	since = memnet_now(w.net) - since;
+	world_run(&w, 30 * NSEC_PER_SEC);
+	end();
+	return since;
+}
+
+/* Of two deadlines the earlier one holds. */
+static void no_deadline_is_put_off(void **state)
+{
+	(void)state;
+	assert_in_range(lives(true, 4 * NSEC_PER_SEC), 0, 8 * NSEC_PER_SEC);
+	assert_in_range(lives(false, 20 * NSEC_PER_SEC), 0, 5 * NSEC_PER_SEC);
 }
 
 static void newcomers_are_refused(void **state)
@@ -182,6 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_in_flight_finish),
 		cmocka_unit_test(the_deadline_holds),
+		cmocka_unit_test(no_deadline_is_put_off),
 		cmocka_unit_test(newcomers_are_refused),
 		cmocka_unit_test(a_session_in_set_up_finishes_it),
 		cmocka_unit_test(a_set_up_that_takes_too_long_is_given_up),
