@@ -18,4 +18,7 @@ bool txn_device_busy_wait(struct txn *t) WARN_UNUSED;
  * list. Return: as txn_device_busy_wait(). */
 bool txn_device_busy_retry(struct txn *t) WARN_UNUSED;
 
+/** txn_device_busy_round - calls that wait on the list @calls are about to be tried again. */
+void txn_device_busy_round(const struct list *calls);
+
 #endif

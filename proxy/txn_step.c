@@ -201,6 +201,8 @@ static void step_try_calls(struct session *s)
 	list_init(&again);
 	while ((item = list_pop(&s->busy_calls)))
 		list_add_tail(&again, item);
+	if (s->state == SESSION_OPEN)
+		txn_device_busy_round(&again);
 	while (!list_is_empty(&again) && s->state == SESSION_OPEN) {
 		struct txn *t = list_first(&again, struct txn, wait_link);
 

@@ -47,7 +47,9 @@ int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned acce
 	assert(!(access & FABRIC_SCRATCH) || access == (FABRIC_REMOTE_WRITE | FABRIC_SCRATCH));
 	assert(!addr || mem_range_owns(mem_conn_fabric(c), addr, len));
 	if (memnet_fault_hits(net, MEMNET_EXPOSE_FAIL, &net->exposes) ||
-	    mem_is_short(mem_conn_fabric(c)))
+	    mem_is_short(mem_conn_fabric(c)) ||
+	    (mem_conn_fabric(c)->most_exposed &&
+	     c->base.handles_live >= mem_conn_fabric(c)->most_exposed))
 		return ERR_AGAIN;
 	slot = list_pop(&c->free_exposures);
 	if (!slot)

@@ -201,6 +201,7 @@ struct mem_fabric {
 	uint8_t pd[MEM_PRIVATE_DATA_MAX]; /* of the event polled last */
 	struct mem_share share;
 	nsec_t short_from, short_until; /* memnet_short() */
+	uint32_t most_exposed;		/* memnet_limit_exposures(); 0: no limit */
 };
 
 struct memnet {

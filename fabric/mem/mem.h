@@ -153,6 +153,10 @@ void memnet_starve(struct fabric *base, bool starves);
  * device that is short of windows and registrations. */
 void memnet_short(struct fabric *base, nsec_t from, nsec_t until);
 
+/** memnet_limit_exposures - each connection of @base may have @n exposures at once, as on a device
+ * that is short of windows for a long time. 0: no limit. */
+void memnet_limit_exposures(struct fabric *base, uint32_t n);
+
 /** memnet_flush_shared - all shared Receives of @base that no message has taken are returned
  * without a message, as when a device is removed. They can be posted again. */
 void memnet_flush_shared(struct fabric *base);

@@ -72,6 +72,11 @@ void memnet_cut(struct fabric_conn *base)
 	mem_conn_end(c, ERR_CLOSED, "connection lost");
 }
 
+void memnet_limit_exposures(struct fabric *base, uint32_t n)
+{
+	mem_fabric_of(base)->most_exposed = n;
+}
+
 void memnet_short(struct fabric *base, nsec_t from, nsec_t until)
 {
 	mem_fabric_of(base)->short_from = from;

@@ -96,9 +96,8 @@ static void the_deadline_holds(void **state)
  * long the session lived from the drain on. */
 static nsec_t lives(bool before, nsec_t timeout)
 {
-	struct snapshot l = {.kind = SNAPSHOT_DRAIN,
-			     .want = {.route = SNAPSHOT_ANY_ROUTE},
-			     .timeout = timeout};
+	struct snapshot l = {
+		.kind = SNAPSHOT_DRAIN, .want = {.route = SNAPSHOT_ANY_ROUTE}, .timeout = timeout};
 	nsec_t since;
 
 	begin(1, 2);

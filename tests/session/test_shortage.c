@@ -104,11 +104,66 @@ static void one_that_does_not_end_is_reported(void **state)
 	assert_true(errors > 0);
 }
 
+/* The device is short, and the server holds a call that has exposures. The call may take any time,
+ * and to wait for its exposures would not help. */
+static void one_beside_a_call_that_takes_long_is_reported(void **state)
+{
+	static const struct peer_spec read = {
+		.segs = 1, .body = 128, .reply = 64, .nreads = 1, .reads = {300000}};
+
+	(void)state;
+	for (unsigned sv = 1; sv <= 2; sv++) {
+		start(1, sv);
+		assert_true(peer_call(&w.pairs[0].client, &read));
+		world_run(&w, NSEC_PER_SEC);
+		w.pairs[0].server.holds = true;
+		assert_true(peer_call(&w.pairs[0].client, &read));
+		world_run(&w, NSEC_PER_SEC);
+		memnet_limit_exposures(w.gw_fabrics[0], 1);
+		assert_true(peer_call(&w.pairs[0].client, &read));
+		world_run(&w, DEBT_TIMEOUT - NSEC_PER_SEC);
+		assert_int_equal(w.pairs[0].client.errors, 0);
+		world_run(&w, 3 * NSEC_PER_SEC);
+		assert_int_equal(w.pairs[0].client.errors, 1);
+		memnet_limit_exposures(w.gw_fabrics[0], 0);
+		stop();
+	}
+}
+
+/* The device has room for one of two regions. What the call itself exposed for a moment is no reason
+ * to wait on. */
+static void one_that_leaves_room_for_a_part_is_reported(void **state)
+{
+	static const struct peer_spec two = {.segs = 1,
+					     .body = 128,
+					     .reply = 64,
+					     .nreads = 2,
+					     .reads = {2000, 2000},
+					     .nwrites = 2,
+					     .write_caps = {2000, 2000},
+					     .writes = {2000, 2000}};
+
+	(void)state;
+	for (unsigned sv = 1; sv <= 2; sv++) {
+		start(1, sv);
+		memnet_limit_exposures(w.gw_fabrics[0], 1);
+		assert_true(peer_call(&w.pairs[0].client, &two));
+		world_run(&w, DEBT_TIMEOUT - NSEC_PER_SEC);
+		assert_int_equal(w.pairs[0].client.errors, 0);
+		world_run(&w, 3 * NSEC_PER_SEC);
+		assert_int_equal(w.pairs[0].client.errors, 1);
+		memnet_limit_exposures(w.gw_fabrics[0], 0);
+		stop();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_shortage_is_waited_out),
 		cmocka_unit_test(one_that_does_not_end_is_reported),
+		cmocka_unit_test(one_beside_a_call_that_takes_long_is_reported),
+		cmocka_unit_test(one_that_leaves_room_for_a_part_is_reported),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
