@@ -73,7 +73,8 @@ struct iwarp {
 		/* priorities (enum of recv_sched.c) seen in this round, and in the round before:
 		 * bits */
 		uint8_t prios, before;
-		uint32_t looks; /* looks since a connection of PRIO_UNUSED got a read turn */
+		uint32_t looks;	 /* looks since a priority other than the first had a turn */
+		uint32_t others; /* turns of priorities other than the first */
 	} round;
 	struct list inside; /* connections inside a message that has a shared Receive */
 	/* connections that may have missed the end of the stream (stream_probe()) */

@@ -26,7 +26,8 @@
  *           it holds no more than 1/FABRIC_RECV_PER_CONN_DIV of those left.
  *         - A read turn also ends after READ_TURN_IDLE looks in a row without progress (one look,
  *           if no Read is outstanding), and after READ_TURN_LOOKS looks.
- *         - A connection whose user holds back Reads (.reads_blocked) gets a read turn as well.
+ *         - Connections with Reads outstanding come first. Connections whose user holds back Reads
+ *           (.reads_blocked) come after them.
  * Pinned: tests/iwarp/test_iwarp_recv_sched.c:reads_are_answered_one_after_the_other,
  *         :several_connections_have_a_turn_at_once, :as_many_are_left_as_one_may_send, decision 81.
  *
@@ -36,12 +37,19 @@
  *         Receives.
  * Danger: connections that never answer Reads delay all other connections, by one full read turn
  *         for each of them, again and again.
- * Rule:   the next read turn of such a connection comes after those of all other connections, but
- *         one comes after OTHERS_LOOKS looks in any case. The Reads that its peer owes stay due
- *         while it waits. So each such connection delays the others by one read turn in all.
+ * Rule:   the next read turn of such a connection comes after those of all other connections. The
+ *         Reads that its peer owes stay due while it waits. So each such connection delays the
+ *         others by one read turn in all.
  * Pinned: tests/iwarp/test_iwarp_recv_sched.c:a_connection_that_did_not_use_its_turn_comes_last,
- *         :octets_received_in_a_turn_count_as_use,
- *         :a_connection_that_did_not_use_its_turn_gets_another.
+ *         :octets_received_in_a_turn_count_as_use.
+ *
+ * Lower priorities:
+ * State:  connections of the first priority answer Reads slowly, and their users post more Reads.
+ * Danger: starvation of connections of a lower priority: they never get a read turn.
+ * Rule:   after OTHERS_LOOKS looks in which no lower priority got a read turn, a lower priority
+ *         gets the next one.
+ * Pinned: tests/iwarp/test_iwarp_recv_sched.c:a_connection_that_answers_rarely_is_not_first_for_ever,
+ *         :outstanding_reads_wait_for_no_crowd.
  */
 #include "fabric/iwarp/recv_sched.h"
 #include "fabric/iwarp/conn.h"
@@ -58,28 +66,61 @@ enum {
 	/* Octets that the slowest supported line (proxy/session.h) carries during a read turn. If
 	 * the peer sent fewer and answered no Read, the connection did not use its read turn. */
 	READ_TURN_LEAST = 16384,
-	OTHERS_LOOKS = 40, /* looks after which a connection of PRIO_UNUSED gets a read turn */
+	OTHERS_LOOKS = 40, /* looks after which a priority other than the first gets a read turn */
+	/* One in OTHERS_PART of these read turns skips the second priority, too; of these, one in
+	 * OTHERS_PART skips the third; and so on. */
+	OTHERS_PART = 4,
 };
 
-/* Priorities for a read turn, bits. PRIO_UNUSED: the connection did not use its last one. */
-enum { PRIO_NONE, PRIO_FIRST, PRIO_UNUSED };
+/*
+ * Priority for a read turn, the best first:
+ * - PRIO_READS: Reads are outstanding.
+ * - PRIO_READS_BLOCKED: the user holds back Reads.
+ * - PRIO_IDLE is added to the priority of a connection that did not use its last read turn.
+ * - PRIO_NONE: the connection gets no read turn.
+ */
+enum { PRIO_READS, PRIO_READS_BLOCKED, PRIO_IDLE, PRIO_NONE = PRIO_IDLE + PRIO_IDLE };
 
 static uint8_t priority(const struct iwarp_conn *c)
 {
+	uint8_t prio = c->qp.reads ? PRIO_READS : PRIO_READS_BLOCKED;
+
 	if (!c->qp.reads && !c->base.reads_blocked)
 		return PRIO_NONE;
-	return c->base.read_turn_unused ? PRIO_UNUSED : PRIO_FIRST;
+	return c->base.read_turn_unused ? prio + PRIO_IDLE : prio;
 }
 
-/* Whether priority @at may get a read turn now. What counts is whether the round before saw
- * connections of PRIO_FIRST: one may have come since. */
+static uint8_t first_of(unsigned prios)
+{
+	return prios ? (uint8_t)__builtin_ctz(prios) : PRIO_NONE;
+}
+
+static unsigned but_first(unsigned prios)
+{
+	return prios & (prios - 1);
+}
+
+/* Whether priority @at may get a read turn now. The priorities compared are those of the round
+ * before: a connection of a better priority may have come since. */
 static bool may_have_read_turn(const struct iwarp *iw, uint8_t at)
 {
-	bool is_due = iw->round.looks >= OTHERS_LOOKS;
+	unsigned prios = iw->round.before, n = iw->round.others;
 
-	if (iw->round.before == (PRIO_FIRST | PRIO_UNUSED))
-		return at == (is_due ? PRIO_UNUSED : PRIO_FIRST);
-	return at != PRIO_NONE;
+	if (iw->round.looks < OTHERS_LOOKS || !but_first(prios))
+		return at <= first_of(prios);
+	prios = but_first(prios);
+	for (; but_first(prios) && n % OTHERS_PART == OTHERS_PART - 1; n /= OTHERS_PART)
+		prios = but_first(prios);
+	return at == first_of(prios);
+}
+
+/* Counts a read turn given to priority @at. */
+static void count_read_turn(struct iwarp *iw, uint8_t at)
+{
+	if (at <= first_of(iw->round.before))
+		return;
+	iw->round.looks = 0;
+	iw->round.others++;
 }
 
 void recv_sched_await(struct iwarp_conn *c)
@@ -217,10 +258,11 @@ static void look_at(struct iwarp_conn *c)
 	if (c->round == iw->round.number)
 		end_round(iw);
 	c->round = iw->round.number;
-	iw->round.prios |= at;
-	if (!c->qp.has_read_turn && may_have_read_turn(iw, at) && has_room_for(iw, c)) {
-		if (at == PRIO_UNUSED)
-			iw->round.looks = 0;
+	if (at < PRIO_NONE)
+		iw->round.prios |= (uint8_t)(1u << at);
+	if (!c->qp.has_read_turn && at < PRIO_NONE && may_have_read_turn(iw, at) &&
+	    has_room_for(iw, c)) {
+		count_read_turn(iw, at);
 		begin_read_turn(c);
 	} else {
 		try_if_enough(c);
