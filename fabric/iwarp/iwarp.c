@@ -570,7 +570,6 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	timer_init(&iw->trim, trim);
 	iw->rng = cfg->seed;
 	iw->hosts_seed = iwarp_draw(iw);
-	iw->out_since = NSEC_NEVER;
 	iw->sheds = 1; /* no connection was checked yet: their .shed_look is 0 */
 	qp_store_init(&iw->store, &iw->counters);
 	list_init(&iw->conns);

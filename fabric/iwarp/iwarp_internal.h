@@ -90,14 +90,12 @@ struct iwarp {
 	struct timer_queue timers;
 	struct timer period;  /* period of the recvq */
 	struct timer reclaim; /* armed while connections wait for Receives: receives_reclaim() */
-	/* since when no Receive is left for connections that wait; NSEC_NEVER: some are left */
-	nsec_t out_since;
-	struct timer trim;  /* returns memory of the store */
-	uint32_t sheds;	    /* calls of fabric_shed() so far */
-	struct timer probe; /* when `probes` is looked at */
-	uint32_t heard_us;  /* octets came since the last tick: us to poll for more octets */
-	nsec_t busy_until;  /* until then the worker polls sockets and does not block */
-	nsec_t ticked;	    /* time of the last fabric_tick() */
+	struct timer trim;    /* returns memory of the store */
+	uint32_t sheds;	      /* calls of fabric_shed() so far */
+	struct timer probe;   /* when `probes` is looked at */
+	uint32_t heard_us;    /* octets came since the last tick: us to poll for more octets */
+	nsec_t busy_until;    /* until then the worker polls sockets and does not block */
+	nsec_t ticked;	      /* time of the last fabric_tick() */
 	nsec_t latency_bound_until; /* turns are short until then: stream.c */
 	uint64_t rng;
 	uint64_t hosts_seed; /* seed of the hash of hosts in struct sums_store */
@@ -125,8 +123,9 @@ struct iwarp_conn {
 	struct {
 		nsec_t at;
 		uint64_t id;
-		uint64_t octets;  /* received on the connection, in all */
-		uint32_t of_send; /* received of the Send under way */
+		uint64_t octets;	/* received on the connection, in all */
+		uint32_t of_send;	/* received of the Send under way */
+		uint32_t pressed_looks; /* since then, with others waiting for the Receive */
 	} message;
 	uint32_t round; /* .round.number when recv_sched.c last examined the connection */
 	struct {

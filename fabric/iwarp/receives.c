@@ -62,14 +62,10 @@ void receives_reclaim(struct timer *timer, nsec_t now)
 	struct iwarp *iw = container_of(timer, struct iwarp, reclaim);
 
 	recv_sched_look(iw);
-	if (list_is_empty(&iw->recv_waiters) || iw->recvq.posted)
-		iw->out_since = NSEC_NEVER;
-	else if (iw->out_since == NSEC_NEVER)
-		iw->out_since = now;
 	if (list_is_empty(&iw->recv_waiters) && list_is_empty(&iw->recv_limited))
 		return;
 	timer_arm(&iw->timers, timer, now + IWARP_RECLAIM_INTERVAL);
-	if (iw->out_since != NSEC_NEVER)
+	if (!list_is_empty(&iw->recv_waiters) && !iw->recvq.posted)
 		stream_press(iw, now);
 }
 

@@ -71,7 +71,8 @@ enum {
 	NUDGE_MS = 20,
 	NUDGES = 8,
 	LEAST_OCTETS = 1024, /* end_if_late(): least octets in stall_time() */
-	PRESSED_PARTS = 8,   /* ... in PRESSED_TIME: this part of a Receive */
+	PRESSED_PARTS = 8,   /* ... in PRESSED_LOOKS looks: this part of a Receive */
+	PRESSED_LOOKS = 4,   /* looks at a message for whose Receive others wait */
 	DRAIN_MS = 5000,     /* orderly end: time for what was posted before */
 	PROBE_MS = 50,
 	TURN_PROBES = 64, /* connections of `probes` looked at in one tick */
@@ -83,9 +84,6 @@ enum {
 /* How long a turn's budget stays small after a small call, and how long a connection counts as one
  * that moved much. */
 #define LATENCY_BOUND_TIME (20 * NSEC_PER_MS)
-
-/* Time between two looks at a message for whose Receive others wait. */
-#define PRESSED_TIME NSEC_PER_SEC
 
 static void probe_later(struct iwarp_conn *c);
 
@@ -441,6 +439,7 @@ static void look_at_message(struct iwarp_conn *c, nsec_t now)
 	c->message.id = message_id(&c->qp);
 	c->message.octets = c->qp.rx.octets;
 	c->message.of_send = of_send(&c->qp.rx);
+	c->message.pressed_looks = 0;
 }
 
 /* Starts the time-out of a message that the peer has begun. The time-out is not restarted with each
@@ -464,12 +463,12 @@ static void watch_message(struct iwarp_conn *c)
  * Rule:   the connection ends if its message got too few octets since the last look:
  * - LEAST_OCTETS in stall_time(), because even a slow line carries more. Time in which the message
  *   waits for a Receive or for room in a stream does not count.
- * - 1/PRESSED_PARTS of a Receive in PRESSED_TIME, while connections wait and no Receive is left.
- *   Only octets of the Send count.
+ * - 1/PRESSED_PARTS of a Receive in PRESSED_LOOKS looks that found connections waiting and no
+ *   Receive left, in a row or not. Only octets of the Send count.
  * A look before which the connection had no turn to read does not count.
  * Pinned: tests/iwarp/test_iwarp_faults.c:test_half_a_message;
  *         tests/iwarp/test_iwarp_begun.c:test_begun_without_octets, :test_slow_ones,
- *         :test_slow_alone.
+ *         :test_slow_alone, :test_others_wait_at_times, :test_slow_ones_and_both_looks_at_once.
  */
 static void end_if_late(struct iwarp_conn *c, nsec_t now, bool is_pressed)
 {
@@ -478,13 +477,14 @@ static void end_if_late(struct iwarp_conn *c, nsec_t now, bool is_pressed)
 	uint64_t came =
 		is_pressed ? of_send(rx) - c->message.of_send : rx->octets - c->message.octets;
 	uint64_t least = is_pressed ? c->qp.shared->len / PRESSED_PARTS : LEAST_OCTETS;
-	nsec_t since = c->message.at, time = is_pressed ? PRESSED_TIME : stall_time(c->iw);
 
-	if (is_pressed && since < c->iw->out_since)
-		since = c->iw->out_since;
-	if (message_id(&c->qp) != c->message.id || had_no_turn || came >= least)
+	if (message_id(&c->qp) != c->message.id || had_no_turn || came >= least) {
 		look_at_message(c, now);
-	else if (now >= since + time) /* @since may be after @now */
+		return;
+	}
+	/* .at may be after @now */
+	if (is_pressed ? ++c->message.pressed_looks > PRESSED_LOOKS
+		       : now >= c->message.at + stall_time(c->iw))
 		iwarp_conn_end(
 			c, ERR_TIMEOUT,
 			is_pressed ? "others wait for the Receive of a message that does not end"

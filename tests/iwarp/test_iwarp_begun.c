@@ -185,6 +185,40 @@ static void test_slow_ones_and_both_looks_at_once(void **state)
 	stall_timeout_ms = 0;
 }
 
+static void steps_for(nsec_t ns)
+{
+	for (nsec_t until = poll_loop_now() + ns; poll_loop_now() < until;)
+		sock_pair_step(&pair);
+}
+
+/* Peers hold all Receives but one. Two others use this one in turn, and do not wait for it all of
+ * the time. */
+static void test_others_wait_at_times(void **state)
+{
+	enum { ROUNDS = 12, WAIT_MS = 600, PAUSE_MS = 300 };
+	struct peer *others[2] = {&peers[0], &modest};
+
+	(void)state;
+	start();
+	for (unsigned i = 1; i < RECVS; i++)
+		say(peers[i].fd, (struct ddp_header){.opcode = RDMAP_SEND, .msn = 1}, "x");
+	steps_for(50 * NSEC_PER_MS);
+	for (uint32_t n = 0; n < ROUNDS; n++) {
+		struct fabric_event *ev;
+
+		say(others[n % 2]->fd,
+		    (struct ddp_header){.last = true, .opcode = RDMAP_SEND, .msn = n / 2 + 1}, "a");
+		if (n == 0)
+			continue;
+		steps_for(WAIT_MS * NSEC_PER_MS);
+		ev = sock_pair_wait(&pair, others[(n - 1) % 2]->conn, FABRIC_EV_RECV, (n + 1) / 2);
+		assert_int_equal(fabric_post_shared(pair.f, ev->cookie, ev->cookie), 0);
+		steps_for(PAUSE_MS * NSEC_PER_MS);
+	}
+	assert_int_equal(sock_pair_count(&pair, NULL, FABRIC_EV_DISCONNECTED), RECVS - 1);
+	end();
+}
+
 /* The gateway reads nothing more from a disconnected peer: memory that a message had begun to fill is free at once. */
 static void test_disconnected(void **state)
 {
@@ -293,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_begun_and_other_messages),
 		cmocka_unit_test(test_slow_ones),
 		cmocka_unit_test(test_slow_ones_and_both_looks_at_once),
+		cmocka_unit_test(test_others_wait_at_times),
 		cmocka_unit_test(test_disconnected),
 		cmocka_unit_test(test_slow_alone),
 		cmocka_unit_test(test_memory_is_short),
