@@ -122,7 +122,9 @@ static void on_leave(struct timer *timer, nsec_t now)
 	struct session *s = container_of(timer, struct session, leave);
 
 	(void)now;
-	session_close(s, 0, "drained: its calls in flight took too long");
+	session_close(s, 0,
+		      s->proxy->draining ? "shutting down: its calls in flight took too long"
+					 : "drained: its calls in flight took too long");
 	session_touch(s);
 }
 
