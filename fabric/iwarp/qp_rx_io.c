@@ -115,8 +115,11 @@ static uint32_t room_behind(const struct qp *qp)
 
 static bool has_scratch(struct qp_store *store)
 {
-	void *block = pool_get(&store->scratch);
+	void *block;
 
+	if (store->scratch.nunused > 0)
+		return true;
+	block = pool_get(&store->scratch);
 	if (block)
 		pool_put(&store->scratch, block);
 	return block;
@@ -125,7 +128,7 @@ static bool has_scratch(struct qp_store *store)
 /*
  * Octets to read ahead.
  *
- * State:  octets read ahead may have to be set aside (spill()), until the user has Receives or room
+ * State:  octets read ahead may have to be set aside (set_aside()), until the user has Receives or room
  *         again.
  * Danger: while a server hangs, the user may have no Receives and no room for long. Without a limit
  *         each connection takes 320 KiB. With a fixed number of places, that number of slow
