@@ -364,6 +364,7 @@ void stranger_take_reply(struct stranger *s, const struct wire *w, struct view s
 {
 	struct talk *t = stranger_talk(s, w->xid, s->is_server, TALK_ANSWERED);
 	static uint8_t whole[2 * TALK_BYTES], apart[TALK_BYTES], room[TALK_BYTES + 16384];
+	static const struct talk_item none;
 	uint32_t from = 0, len = 0;
 
 	must(t && !t->refused);
@@ -377,11 +378,11 @@ void stranger_take_reply(struct stranger *s, const struct wire *w, struct view s
 	}
 	for (unsigned i = 0; i < w->nwrites; i++) {
 		uint32_t n = returned(w, &w->writes[i], &t->writes[i], apart);
-		const struct talk_item *item = &t->results[i];
+		const struct talk_item *item = i < t->nresults ? &t->results[i] : &none;
 
-		if (s->is_padded && i < t->nresults && n == item->len + pad_of(item->len))
+		if (s->is_padded && n == item->len + pad_of(item->len))
 			n = item->len;
-		must(n == (i < t->nresults && t->caps[i] ? item->len : 0));
+		must(n == (t->caps[i] ? item->len : 0));
 		if (!n)
 			continue;
 		must(item->at - len <= stream.len - from);
