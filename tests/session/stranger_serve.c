@@ -137,7 +137,7 @@ static void print_no_way(const struct service *v, size_t header, uint32_t len)
 	       t->reply_cap);
 	for (unsigned i = 0; i < t->nwrites; i++)
 		printf("result %u of %u, %u octets, chunk %u, here %llu\n", i, t->nresults,
-		       t->results[i].len, t->caps[i],
+		       i < t->nresults ? t->results[i].len : 0, t->caps[i],
 		       i < v->in.nwrites ? (unsigned long long)v->in.writes[i].len : 0);
 	must(header == 0); /* there is no way for the reply */
 }
