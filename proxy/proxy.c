@@ -344,7 +344,7 @@ static void resume_waiters(struct proxy *p)
 			proxy_resume(m, each[i]);
 }
 
-/* The gateway shuts down: each session has to leave. In a turn TURN_ENDS sessions are told. */
+/* The gateway shuts down: each session has to leave, TURN_ENDS of them in a turn. */
 static void drain_some(struct proxy *p)
 {
 	for (unsigned i = 0; i < TURN_ENDS && p->drain_next != &p->sessions; i++) {

@@ -591,7 +591,7 @@ static uint32_t region_offered(const struct txn_region *r)
 }
 
 /* Take what the responder returned for one Write chunk. A result that was asked for by Send alone
- * may be longer than the memory reserved for it, because no chunk told the responder that length:
+ * may be longer than the memory reserved for it, because no chunk had that length for the responder:
  * txn_send_reply(). */
 static int take_result(struct txn *t, const struct rpc_msg *reply, unsigned i)
 {

@@ -476,7 +476,7 @@ static void a_connection_that_answers_rarely_is_not_first_for_ever(void **state)
 	end_crowd(DRIPS);
 }
 
-/* Users of a crowd hold back Reads, for want of memory. A connection whose Reads are outstanding has
+/* The users of many connections hold back Reads, for want of memory. A connection whose Reads are outstanding has
  * that memory. */
 static void outstanding_reads_wait_for_no_crowd(void **state)
 {

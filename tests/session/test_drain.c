@@ -120,7 +120,7 @@ static nsec_t lives(bool before, nsec_t timeout)
 	return since;
 }
 
-/* Of two deadlines the earlier one holds. */
+/* The earlier of two deadlines holds. */
 static void no_deadline_is_put_off(void **state)
 {
 	(void)state;

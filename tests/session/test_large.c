@@ -7,6 +7,20 @@
 
 static struct world world;
 
+/* The first call of a connection; its reply brings credits. */
+static const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
+
+/* A READ of @length octets. */
+static struct peer_spec read_of(uint32_t length)
+{
+	return (struct peer_spec){.body = 100,
+				  .reply = 24,
+				  .segs = 1,
+				  .nwrites = 1,
+				  .write_caps = {length},
+				  .writes = {length}};
+}
+
 /* Answer up to @most of the calls that @p holds; each takes several Writes. Return: how many were
  * answered. */
 static unsigned answer_some(struct peer *p, unsigned most)
@@ -34,13 +48,7 @@ static unsigned answer_some(struct peer *p, unsigned most)
 static void many_large_ones_at_once(void **state)
 {
 	enum { READS = 64, FROM = 8, STORED = FROM - 1, LARGE = 4 << 20, MOST = 64 << 20 };
-	const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
-	const struct peer_spec spec = {.body = 100,
-				       .reply = 24,
-				       .segs = 1,
-				       .nwrites = 1,
-				       .write_caps = {LARGE},
-				       .writes = {LARGE}};
+	const struct peer_spec spec = read_of(LARGE);
 
 	(void)state;
 	for (unsigned cuts = 0; cuts < 3; cuts++) {
@@ -87,13 +95,7 @@ static void many_large_ones_at_once(void **state)
 static void one_at_a_time_is_cut_through(void **state)
 {
 	enum { LARGE = 1 << 20 };
-	const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
-	const struct peer_spec spec = {.body = 100,
-				       .reply = 24,
-				       .segs = 1,
-				       .nwrites = 1,
-				       .write_caps = {LARGE},
-				       .writes = {LARGE}};
+	const struct peer_spec spec = read_of(LARGE);
 	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 19);
 	struct peer *c = &world.pairs[0].client;
 	unsigned done = 0;
@@ -126,12 +128,7 @@ static void one_at_a_time_is_cut_through(void **state)
 static void one_for_an_adapter_is_stored(void **state)
 {
 	enum { READS = 4, LARGE = 1 << 20 };
-	const struct peer_spec spec = {.body = 100,
-				       .reply = 24,
-				       .segs = 1,
-				       .nwrites = 1,
-				       .write_caps = {LARGE},
-				       .writes = {LARGE}};
+	const struct peer_spec spec = read_of(LARGE);
 	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 21);
 	struct peer *c = &world.pairs[0].client;
 
@@ -159,13 +156,7 @@ static void one_for_an_adapter_is_stored(void **state)
 static void others_are_no_matter(void **state)
 {
 	enum { FROM = 4, LARGE = 1 << 20 };
-	const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
-	const struct peer_spec spec = {.body = 100,
-				       .reply = 24,
-				       .segs = 1,
-				       .nwrites = 1,
-				       .write_caps = {LARGE},
-				       .writes = {LARGE}};
+	const struct peer_spec spec = read_of(LARGE);
 	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 18);
 	struct world_pair *hung = &world.pairs[0], *other = &world.pairs[1];
 
@@ -217,13 +208,7 @@ static void answer_all_but(struct peer *p, uint32_t xid)
  * cut through. Return: its XID. */
 static uint32_t begin_reads(nsec_t far, unsigned n, uint32_t length)
 {
-	const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
-	const struct peer_spec spec = {.body = 100,
-				       .reply = 24,
-				       .segs = 1,
-				       .nwrites = 1,
-				       .write_caps = {length},
-				       .writes = {length}};
+	const struct peer_spec spec = read_of(length);
 	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 20);
 	struct world_pair *pair = &world.pairs[0];
 	uint32_t xid;
@@ -267,12 +252,7 @@ static void stored_ones_are_held_back(void **state)
 	enum { STORED = 7, MORE = 40, LARGE = 4 << 20, MOST = 40 << 20 };
 	const struct memnet_pace slow = {.take_octet = 19000};
 	const struct peer_spec small = {.body = 100, .reply = 24, .segs = 1};
-	const struct peer_spec spec = {.body = 100,
-				       .reply = 24,
-				       .segs = 1,
-				       .nwrites = 1,
-				       .write_caps = {LARGE},
-				       .writes = {LARGE}};
+	const struct peer_spec spec = read_of(LARGE);
 	struct world_pair *pair = &world.pairs[0];
 	uint32_t xid = begin_reads(0, 1 + STORED, LARGE);
 	const struct session *in = inside_session(world.proxy, 0);
@@ -352,7 +332,6 @@ static unsigned outcome(const struct peer_spec *spec)
 
 static void begin_smallest(unsigned client, unsigned server, uint32_t payload, size_t memory)
 {
-	const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
 	struct setup s = setup_defaults(client, server, 19);
 
 	s.max_payload = s.max_message = payload;
