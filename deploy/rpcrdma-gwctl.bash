@@ -25,7 +25,7 @@ _rpcrdma_gwctl() {
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
         -s | --socket) ask+=(--socket "${COMP_WORDS[++i]}") ;;
-        --route | --client | --name | --session | --slow | --program | --procedure | --time | --count | --size | --interval) ((++i)) ;;
+        --route | --client | --name | --session | --slow | --program | --procedure | --time | --count | --size | --interval | --sort) ((++i)) ;;
         -*) ;;
         *) [ "$command" ] || command=${COMP_WORDS[i]} ;;
         esac
@@ -36,11 +36,12 @@ _rpcrdma_gwctl() {
         return
         ;;
     --client | --name | --slow | --time | --count | --size | --interval) return ;;
-    --route | --session | --program | --procedure) command=$before ;;
+    --route | --session | --program | --procedure | --sort) command=$before ;;
     esac
     case $command in
     '') words=(status routes sessions clients show drain kill reload top trace capture log) ;;
     --route | drain) mapfile -t words < <("${ask[@]}" routes 2>/dev/null | sed -n 's/^{"route":{"name":"\([^"]*\)".*/\1/p') ;;
+    --sort) words=(calls octets flight memory) ;;
     --program) words=(nfs nfs3 nfs4 mount nlm nsm acl rpcbind callback) ;;
     --procedure)
         words=(null getattr setattr lookup access readlink read write create mkdir symlink mknod remove rmdir rename
@@ -58,7 +59,7 @@ _rpcrdma_gwctl() {
     case $word in
     -*)
         words=(--socket --json --route --client --name --session --slow --program --procedure --time --count --size --once
-            --interval --help --version)
+            --interval --sort --help --version)
         ;;
     esac
     _rpcrdma_gwctl_offer "$word" "${words[@]}"

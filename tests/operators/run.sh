@@ -196,9 +196,10 @@ case_tool() {
     wait_for 20 eval '"$BIN/rpcrdma-gwctl" -s "$CTL" clients | grep -q " 1  .* yes .*replies of some KiB"' ||
         fail "who reads 8 KiB by version 1 is not told from the others"
     gwctl 0 clients
+    says ' SESSIONS  MEMORY '
     says ' 2  .* speaks '
     gwctl 0 clients --json
-    says '^{"client":{.*"version":"1",.*"sessions":2,.*"version_2":"yes"}}$'
+    says '^{"client":{.*"version":"1",.*"sessions":2,.*"fixed_bytes":[1-9][0-9]*,"call_bytes":[0-9]*,"version_2":"yes"}}$'
     says '^{"done":{}}$'
     gwctl 0 show session "$session"
     says "session $session of route two, open for"
@@ -283,6 +284,7 @@ case_completion() {
     completes 'status ' '^$'
     completes 'trace --procedure readd' '^readdir readdirplus$'
     completes 'trace --session ' '^(1|2)$'
+    completes 'top --sort m' '^memory$'
     completes 'trace --slow 5ms --p' '^--program --procedure$'
     kill "$pid"
     stop
@@ -1040,6 +1042,8 @@ case_top() {
     says 'serving for .*: 3 of at most'
     awk '$1 == "one" && $2 == 3 && $3 > 0 && $7 > 0 { n++ } $1 == "two" && $2 == 0 && $3 == 0 { n++ }
         $2 == "one" && $4 == "1-2" && $5 > 0 { n++ } END { exit n != 5 }' "$DIR/out" || fail "not what goes on"
+    gwctl 0 top --once --interval 10ms --sort memory
+    says ' FLIGHT   MEMORY '
     gwctl 0 top --once --interval 10ms --route two
     ! grep -q ' one .* 1-2 ' "$DIR/out" || fail "sessions of another route"
     gwctl 1 top

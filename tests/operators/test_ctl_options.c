@@ -147,6 +147,13 @@ static void what_follows(void **state)
 	accept_line("top --once --interval 5", CONTROL_SESSIONS);
 	assert_true(o.is_top && o.once);
 	assert_int_equal(o.time_ns, 5000000000);
+	assert_int_equal(o.order, TOP_CALLS);
+	accept_line("top --sort octets", CONTROL_SESSIONS);
+	assert_int_equal(o.order, TOP_BYTES);
+	accept_line("top --sort flight", CONTROL_SESSIONS);
+	assert_int_equal(o.order, TOP_FLIGHT);
+	accept_line("top --once --sort memory", CONTROL_SESSIONS);
+	assert_int_equal(o.order, TOP_MEMORY);
 	refuse_line("trace --slow fast", "not a time");
 	refuse_line("trace --slow 0", "not a time");
 	refuse_line("trace --slow -5ms", "not a time");
@@ -161,6 +168,8 @@ static void what_follows(void **state)
 	refuse_line("capture /x --size 1T", "not a size");
 	refuse_line("drain --session 7", "another command");
 	refuse_line("status --once", "another command");
+	refuse_line("clients --sort memory", "another command");
+	refuse_line("top --sort size", "not one of calls, octets, flight and memory: size");
 }
 
 static void nothing_moves_the_terminal(void **state)

@@ -42,17 +42,23 @@ static struct sample sample_of(const unsigned *calls, uint64_t n)
 	return s;
 }
 
-static void show_since(const struct sample *before, struct sample *now)
+static void show_as(const struct top_view *v, const struct sample *before, struct sample *now)
 {
-	const struct top_view v = {.has_list = true};
 	size_t len;
 	FILE *f;
 
 	free(text);
 	f = open_memstream(&text, &len);
 	assert_non_null(f);
-	top_view(f, &v, before, now);
+	top_view(f, v, before, now);
 	assert_int_equal(fclose(f), 0);
+}
+
+static void show_since(const struct sample *before, struct sample *now)
+{
+	const struct top_view v = {.has_list = true};
+
+	show_as(&v, before, now);
 }
 
 /* The calls a second of session @id, and on which line of the list it is. */
@@ -111,6 +117,44 @@ static void sessions_that_were_not_listed_have_no_rate(void **state)
 	sample_free(&now);
 }
 
+/* The session that holds most memory is first; memory is what calls and connections take. */
+static void sessions_are_sorted_by_memory(void **state)
+{
+	static const char *const sessions[] = {
+		"{\"id\":1,\"fixed_bytes\":65536,\"call_bytes\":0,\"client\":{\"calls\":9}}",
+		"{\"id\":2,\"fixed_bytes\":4096,\"call_bytes\":1048576,\"client\":{\"calls\":1}}",
+		"{\"id\":3,\"fixed_bytes\":131072,\"call_bytes\":0,\"client\":{\"calls\":5}}",
+	};
+	static const struct {
+		unsigned id;
+		const char *memory;
+	} lines[] = {{2, " 1028K "}, {3, " 128K "}, {1, " 64.0K "}};
+	struct sample none = {.at_ns = 0}, now = {.at_ns = 0};
+	const struct top_view v = {.has_list = true, .order = TOP_MEMORY};
+	const char *at;
+
+	(void)state;
+	assert_string_equal(top_order_name(TOP_MEMORY), "memory");
+	for (unsigned i = 0; i < 3; i++) {
+		struct json_object *o = json_tokener_parse(sessions[i]);
+
+		sample_take(&now, "session", o);
+		json_object_put(o);
+	}
+	sample_end(&now, SECOND);
+	show_as(&v, &none, &now);
+	at = strstr(text, "\nSESSION");
+	assert_non_null(at);
+	for (unsigned i = 0; i < 3; i++) {
+		at = strchr(at + 1, '\n');
+		assert_non_null(at);
+		assert_int_equal(strtoul(at, NULL, 10), lines[i].id);
+		assert_non_null(memmem(at, strcspn(at + 1, "\n") + 1, lines[i].memory,
+				       strlen(lines[i].memory)));
+	}
+	sample_free(&now);
+}
+
 /* A route has two servers, and one of them is down. */
 static void servers_that_are_up_are_reported(void **state)
 {
@@ -132,6 +176,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(rates_are_since_the_sample_before, forget_text),
 		cmocka_unit_test_teardown(sessions_that_were_not_listed_have_no_rate, forget_text),
+		cmocka_unit_test_teardown(sessions_are_sorted_by_memory, forget_text),
 		cmocka_unit_test_teardown(servers_that_are_up_are_reported, forget_text),
 	};
 

@@ -30,6 +30,7 @@ struct client {
 	char host[TEXT], name[TEXT], version[16];
 	uint64_t takes; /* octets inline: the least of its sessions */
 	uint64_t sessions, calls, written, bytes;
+	uint64_t fixed_bytes, call_bytes; /* memory of the gateway that its sessions hold */
 };
 
 struct clients {
@@ -83,7 +84,32 @@ int clients_add(struct clients *c, struct json_object *session)
 	one->calls += show_number(leg, "calls");
 	one->written += show_number(leg, "written");
 	one->bytes += show_number(leg, "bytes_in") + show_number(leg, "bytes_out");
+	one->fixed_bytes += show_number(session, "fixed_bytes");
+	one->call_bytes += show_number(session, "call_bytes");
 	return 0;
+}
+
+static uint64_t memory_of(const struct client *c)
+{
+	return c->fixed_bytes + c->call_bytes;
+}
+
+/* Clients that hold most memory first; clients that hold the same keep their order. */
+static void sort(struct clients *c)
+{
+	struct list sorted, *it;
+
+	list_init(&sorted);
+	while ((it = list_pop(&c->all))) {
+		uint64_t memory = memory_of(container_of(it, struct client, link));
+		struct list *at = sorted.prev;
+
+		while (at != &sorted && memory_of(container_of(at, struct client, link)) < memory)
+			at = at->prev;
+		list_add_head(at, it);
+	}
+	while ((it = list_pop(&sorted)))
+		list_add_tail(&c->all, it);
 }
 
 /* Whether version 2 would help, in one word; @words: why. */
@@ -128,6 +154,8 @@ static void show_json(const struct client *c, FILE *to)
 	json_object_object_add(o, "calls", json_object_new_uint64(c->calls));
 	json_object_object_add(o, "written", json_object_new_uint64(c->written));
 	json_object_object_add(o, "bytes", json_object_new_uint64(c->bytes));
+	json_object_object_add(o, "fixed_bytes", json_object_new_uint64(c->fixed_bytes));
+	json_object_object_add(o, "call_bytes", json_object_new_uint64(c->call_bytes));
 	json_object_object_add(o, "version_2", json_object_new_string(help));
 	fprintf(to, "%s\n",
 		json_object_to_json_string_ext(line, JSON_C_TO_STRING_PLAIN |
@@ -138,20 +166,22 @@ static void show_json(const struct client *c, FILE *to)
 static void show_row(const struct client *c, FILE *to)
 {
 	const char *words, *help = would_help(c, &words);
-	char bytes[16];
+	char bytes[16], memory[16];
 
 	fprintf(to,
-		"%-28s %-7s %7" PRIu64 " %8" PRIu64 " %10" PRIu64 " %8s %9" PRIu64
+		"%-28s %-7s %7" PRIu64 " %8" PRIu64 " %7s %10" PRIu64 " %8s %9" PRIu64
 		"  %-8s %s; %s\n",
-		c->host, c->version, c->takes, c->sessions, c->calls, show_size(c->bytes, bytes),
-		c->written, help, c->name, words);
+		c->host, c->version, c->takes, c->sessions, show_size(memory_of(c), memory),
+		c->calls, show_size(c->bytes, bytes), c->written, help, c->name, words);
 }
 
-void clients_show(const struct clients *c, FILE *to, bool json)
+void clients_show(struct clients *c, FILE *to, bool json)
 {
+	sort(c);
 	if (!json)
-		fprintf(to, "%-28s %-7s %7s %8s %10s %8s %9s  %-8s %s\n", "CLIENT", "VERSION",
-			"INLINE", "SESSIONS", "CALLS", "DATA", "BY RDMA", "V2 HELPS", "NAME; WHY");
+		fprintf(to, "%-28s %-7s %7s %8s %7s %10s %8s %9s  %-8s %s\n", "CLIENT", "VERSION",
+			"INLINE", "SESSIONS", "MEMORY", "CALLS", "DATA", "BY RDMA", "V2 HELPS",
+			"NAME; WHY");
 	for (const struct list *it = c->all.next; it != &c->all; it = it->next) {
 		const struct client *one = container_of(it, struct client, link);
 

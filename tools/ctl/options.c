@@ -25,6 +25,7 @@ enum {
 	OPT_SIZE,
 	OPT_ONCE,
 	OPT_INTERVAL,
+	OPT_SORT,
 	OPTS_END
 };
 
@@ -100,6 +101,21 @@ static bool parse_session(const char *text, uint64_t *session)
 	return true;
 }
 
+static bool parse_order(const char *text, enum top_order *order)
+{
+	static const char *const words[TOP_ORDERS] = {[TOP_CALLS] = "calls",
+						      [TOP_BYTES] = "octets",
+						      [TOP_FLIGHT] = "flight",
+						      [TOP_MEMORY] = "memory"};
+
+	for (unsigned i = 0; i < TOP_ORDERS; i++)
+		if (strcmp(text, words[i]) == 0) {
+			*order = (enum top_order)i;
+			return true;
+		}
+	return false;
+}
+
 /* Options whose value has to be parsed. */
 static int take_value(int opt, const char *value, struct ctl_options *o, char *why)
 {
@@ -119,6 +135,10 @@ static int take_value(int opt, const char *value, struct ctl_options *o, char *w
 			       : bad(why, "not a time: write it like 30s or 5m", value);
 	case OPT_COUNT:
 		return parse_session(value, &o->count) ? 0 : bad(why, "no number", value);
+	case OPT_SORT:
+		return parse_order(value, &o->order)
+			       ? 0
+			       : bad(why, "not one of calls, octets, flight and memory", value);
 	default:
 		return parse_size(value, &o->size)
 			       ? 0
@@ -143,6 +163,7 @@ static int parse_options(int argc, char **argv, struct ctl_options *o, struct sa
 		{"size", required_argument, NULL, OPT_SIZE},
 		{"once", no_argument, NULL, OPT_ONCE},
 		{"interval", required_argument, NULL, OPT_INTERVAL},
+		{"sort", required_argument, NULL, OPT_SORT},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
@@ -187,6 +208,7 @@ static int parse_options(int argc, char **argv, struct ctl_options *o, struct sa
 		case OPT_COUNT:
 		case OPT_SIZE:
 		case OPT_INTERVAL:
+		case OPT_SORT:
 			if (take_value(opt, optarg, o, why) < 0)
 				return -1;
 			break;
@@ -277,7 +299,7 @@ static int check_said(struct ctl_options *o, const struct said *said, char *why)
 				      SAID(OPT_COUNT);
 	static const unsigned capture =
 		FILTERS | SAID(OPT_SESSION) | SAID(OPT_TIME) | SAID(OPT_SIZE);
-	static const unsigned tops = FILTERS | SAID(OPT_ONCE) | SAID(OPT_INTERVAL);
+	static const unsigned tops = FILTERS | SAID(OPT_ONCE) | SAID(OPT_INTERVAL) | SAID(OPT_SORT);
 	bool traces = o->command == CONTROL_TRACE, captures = o->command == CONTROL_CAPTURE;
 	unsigned may = traces ? trace : captures ? capture : o->is_top ? tops : FILTERS;
 	const char *unknown;

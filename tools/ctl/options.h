@@ -19,6 +19,9 @@ struct ctl_rpcs {
 	const char *kind; /* NULL: not given */
 };
 
+/* Order of the sessions of "top": the largest first. TOP_MEMORY: octets of memory that they hold. */
+enum top_order { TOP_CALLS, TOP_BYTES, TOP_FLIGHT, TOP_MEMORY, TOP_ORDERS };
+
 /** struct ctl_options - the command line; texts point into argv. */
 struct ctl_options {
 	bool help, version, json;
@@ -26,6 +29,7 @@ struct ctl_options {
 	enum control_command command;
 	bool by_client;				   /* "clients": the sums of sessions, by client */
 	bool is_top, once;			   /* used by "top" */
+	enum top_order order;			   /* used by "top" */
 	const char *route, *client, *name, *level; /* NULL: not given */
 	uint64_t session;			   /* number of the session; 0: not given */
 	struct ctl_rpcs rpcs;

@@ -212,7 +212,7 @@ static int run(struct top *t, char *why)
 
 int top(const struct ctl_options *o, char *why)
 {
-	struct top t = {.o = o};
+	struct top t = {.o = o, .view.order = o->order};
 	int status;
 
 	follow_catch();

@@ -8,7 +8,7 @@
 
 enum { HEAD_ROWS = 6, LEAST_ROWS = 3 };
 
-static const char *const orders[TOP_ORDERS] = {"calls", "octets", "calls in flight"};
+static const char *const orders[TOP_ORDERS] = {"calls", "octets", "calls in flight", "memory"};
 
 const char *top_order_name(enum top_order order)
 {
@@ -111,10 +111,19 @@ static int by_flight(const void *a, const void *b)
 		       (double)((const struct sample_session *)b)->in_flight);
 }
 
+static int by_memory(const void *a, const void *b)
+{
+	return compare((double)((const struct sample_session *)a)->memory,
+		       (double)((const struct sample_session *)b)->memory);
+}
+
 static void view_sessions(FILE *to, const struct top_view *v, struct sample *now, size_t most)
 {
-	static int (*const compares[TOP_ORDERS])(const void *, const void *) = {by_calls, by_bytes,
-										by_flight};
+	static int (*const compares[TOP_ORDERS])(const void *,
+						 const void *) = {[TOP_CALLS] = by_calls,
+								  [TOP_BYTES] = by_bytes,
+								  [TOP_FLIGHT] = by_flight,
+								  [TOP_MEMORY] = by_memory};
 	char rate[16], memory[16];
 
 	fprintf(to, "\n%-11s %-14s %-26s %-8s %9s %10s %7s %8s  NAME\n", "SESSION", "ROUTE",

@@ -4,9 +4,8 @@
 
 #include <stdio.h>
 
+#include "tools/ctl/options.h"
 #include "tools/ctl/sample.h"
-
-enum top_order { TOP_CALLS, TOP_BYTES, TOP_FLIGHT, TOP_ORDERS };
 
 /** top_order_name - description of an order; static storage. */
 const char *top_order_name(enum top_order order);
