@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/min.h"
 #include "fabric/iwarp/wire.h"
 
 /*
@@ -124,16 +125,11 @@ void mpa_request(const struct mpa_local *local, struct view private_data, struct
 	};
 }
 
-static uint16_t min16(uint16_t a, uint16_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Decision 157: only a set-up with S tells the IRD. A peer that serves fewer Reads at once than
  * this end issues would terminate the connection, and the next one as well. */
 static uint16_t ord_of_no_ird(const struct mpa_local *local)
 {
-	return min16(local->ord, 1);
+	return (uint16_t)min_u32(local->ord, 1);
 }
 
 /* RFC 6581 section 6.1: the responder picks one of the indications offered. A zero-length Write has
@@ -163,7 +159,7 @@ void mpa_answer(const struct mpa_local *local, const struct mpa_frame *request,
 		 * exceed this end's IRD: the reply announces what is served, and the initiator must
 		 * lower its own.
 		 */
-		agreed->ord = min16(local->ord, request->ird);
+		agreed->ord = (uint16_t)min_u32(local->ord, request->ird);
 		agreed->rtr = choose_rtr(request);
 	}
 	*reply = (struct mpa_frame){
@@ -194,7 +190,7 @@ int mpa_conclude(const struct mpa_local *local, const struct mpa_frame *reply,
 		return 0;
 	if (reply->ord > local->ird && reply->ord != MPA_DEPTH_MAX)
 		return ERR_TOOBIG;
-	agreed->ord = min16(local->ord, reply->ird);
+	agreed->ord = (uint16_t)min_u32(local->ord, reply->ird);
 	return 0;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/min.h"
 #include "proxy/plan/nfs.h"
 #include "proxy/plan/nfs4reply.h"
 #include "proxy/plan/nfsreply.h"
@@ -196,11 +197,6 @@ static bool is_placed(const struct rpc_msg *call, uint32_t count)
 {
 	return call && call->nwrites && call->writes[0].length > 0 &&
 	       call->writes[0].length >= count;
-}
-
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 uint32_t nfs_reply_max(const struct rpchdr *hdr, struct view args, const struct rpc_msg *call,

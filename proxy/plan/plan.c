@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "base/min.h"
 #include "proxy/plan/nfs.h"
 #include "proxy/plan/nfsreply.h"
 #include "xdr/cursor.h"
@@ -44,11 +45,6 @@ enum {
 	REPLY_SEGMENTS = 2,
 };
 
-static uint64_t plan_min(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static uint64_t plan_max(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -56,7 +52,7 @@ static uint64_t plan_max(uint64_t a, uint64_t b)
 
 static uint32_t clamp_u32(uint64_t v)
 {
-	return (uint32_t)plan_min(v, UINT32_MAX);
+	return (uint32_t)min_u64(v, UINT32_MAX);
 }
 
 /* Segments of at most @max octets for @length. A peer that takes segments of 0 octets takes
@@ -124,7 +120,7 @@ static uint64_t most_covered(uint64_t header, const struct plan_end *e, bool rev
 	if (!takes_continued(e, reverse) || cover->sends < 2 || header >= e->limits.send_bytes)
 		return 0;
 	most = e->limits.send_bytes - header + (cover->sends - 1) * part_room(e);
-	return plan_min(most, plan_min(cover->bytes, e->limits.continue_bytes));
+	return min_u64(most, min_u64(cover->bytes, e->limits.continue_bytes));
 }
 
 /* Header octets of an inline reply that returns @in's Write chunks. The requester's reply has the
@@ -159,7 +155,7 @@ static uint64_t less_header(uint64_t threshold, uint64_t header)
  */
 static uint64_t needed_reply(uint64_t takes, uint32_t known, uint64_t responder_inline)
 {
-	uint64_t want = known ? plan_min(takes, known) : takes;
+	uint64_t want = known ? min_u64(takes, known) : takes;
 
 	return want > responder_inline ? want : 0;
 }
@@ -182,7 +178,7 @@ struct reply {
 /* Octets of the longest reply that the requester can take, in any form. */
 static uint64_t plan_longest(const struct reply *r)
 {
-	return plan_max(r->offered, r->known ? plan_min(r->most, r->known) : r->most);
+	return plan_max(r->offered, r->known ? min_u64(r->most, r->known) : r->most);
 }
 
 /* A Reply chunk of @chunk octets, more than the requester offered. It is cut to UNASKED_CHUNK if it
@@ -291,7 +287,7 @@ static void plan_measure(struct reply *r, const struct plan_in *in)
 	r->takes = r->most = less_header(from->limits.send_bytes, header);
 	r->spare = b->reply_header > a->reply_header ? b->reply_header - a->reply_header : 0;
 	if (r->is_vague)
-		cover.bytes = clamp_u32(plan_min(
+		cover.bytes = clamp_u32(min_u64(
 			cover.bytes, may_be_of_filers(in->hdr) ? UNASKED_CHUNK : UNKNOWN_REPLY));
 	if (!r->offered || r->known)
 		r->most = plan_max(r->takes, most_covered(header, from, in->reverse, &cover));
@@ -343,7 +339,7 @@ static uint32_t segments_limit(const struct plan_end *to)
 	uint64_t room = less_header(to->limits.send_bytes, to->traits->call_header) /
 			to->traits->read_segment;
 
-	return clamp_u32(plan_min(room, to->limits.segment_count));
+	return clamp_u32(min_u64(room, to->limits.segment_count));
 }
 
 static uint64_t segments_to_read(const struct plan_in *in)
@@ -570,7 +566,7 @@ void plan_reply_form(const struct plan_in *in, struct plan_reply *out)
 int plan_spread(const struct segment *in, unsigned n, uint64_t length, struct segment *out)
 {
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t here = (uint32_t)plan_min(in[i].length, length);
+		uint32_t here = (uint32_t)min_u64(in[i].length, length);
 
 		out[i] = in[i];
 		out[i].length = here;
@@ -653,7 +649,7 @@ static bool word_at(const struct view *views, unsigned nviews, uint64_t offset, 
 	for (unsigned i = 0; i < nviews && have < 4; i++) {
 		while (have < 4 && offset < views[i].len)
 			octets[have++] = views[i].data[offset++];
-		offset -= plan_min(offset, views[i].len);
+		offset -= min_u64(offset, views[i].len);
 	}
 	*word = have == 4 ? xdr_peek_u32(octets) : 0;
 	return have == 4;
