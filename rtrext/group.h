@@ -100,13 +100,6 @@ bool rtr_is_within(const struct segment *offered, unsigned noffered, const struc
  */
 int rtr_check_response(const struct rtr_msg *req, const struct rtr_msg *res) WARN_UNUSED;
 
-/** rtr_must_deregister - whether the owner of memory offered for @wish has to deregister it
- * itself: "DR" in Table 2. */
-static inline bool rtr_must_deregister(const struct rtr_wish *wish, const struct rtr_item *result)
-{
-	return wish->place.type != RTR_TBSN && result->place.type != RTR_TBSN;
-}
-
 /** struct rtr_piece - octets of one item in one transmission. */
 struct rtr_piece {
 	uint32_t transmission; /* number in the group; the first is 0 */
