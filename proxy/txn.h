@@ -123,6 +123,7 @@ struct txn {
 
 	/* txn_device_busy.c: since when the device is short of resources for it; 0: it is not */
 	nsec_t busy_since;
+	bool lacks_places; /* its exposures have to wait for those of other calls */
 
 	/* txn_reply_timeout.c */
 	/* Armed from .pulled until the answer comes; the call is abandoned when it expires. */

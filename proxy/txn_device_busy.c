@@ -9,19 +9,32 @@
  * Rule:   the RPC waits. A Read or Write stays first in its leg's queue. A call whose regions
  *         cannot all be exposed withdraws those that were, and is formed again. All are tried again
  *         every BUSY_PAUSE. If the shortage lasts longer than DEBT_TIMEOUT, the device has less
- *         than one RPC needs: a call fails, and for a Read or Write the session ends. For a call the
- *         time does not run while others of its session have so much exposed that the limit of the
- *         leg leaves too little: they give that back when their responder answers, and it may take
- *         any time.
+ *         than one RPC needs: a call fails, and for a Read or Write the session ends.
  * Pinned: tests/session/test_shortage.c:a_shortage_is_waited_out,
  *         :one_that_does_not_end_is_reported, :one_beside_a_call_that_takes_long_is_reported,
- *         :one_that_leaves_room_for_a_part_is_reported,
- *         tests/session/test_pressure.c:calls_wait_for_places_as_long_as_the_server_takes
+ *         :one_that_leaves_room_for_a_part_is_reported
+ *
+ * State:  other calls of the session have so much exposed that the limit of the leg leaves too
+ *         little for a call. They give that back when their responder answers, which may take any
+ *         time.
+ * Danger: calls that need few exposures take each place that becomes free, and a call that needs
+ *         many waits for ever. Or a call fails although its turn would come.
+ * Rule:   no call of this leg exposes anything until that call has its exposures or has failed:
+ *         later calls wait behind it. The time of the call does not run while others have its
+ *         places, and the time of those behind it does not run at all.
+ * Pinned: tests/session/test_pressure.c:a_call_that_needs_many_places_gets_them,
+ *         :calls_wait_for_places_as_long_as_the_server_takes
  */
 #include "proxy/txn_device_busy.h"
 #include "proxy/internal.h"
 
 #define BUSY_PAUSE (10 * NSEC_PER_MS)
+
+static void try_later(struct session *s)
+{
+	if (!timer_is_armed(&s->busy_timer))
+		timer_arm(&s->proxy->timers, &s->busy_timer, s->proxy->now + BUSY_PAUSE);
+}
 
 bool txn_device_busy_wait(struct txn *t)
 {
@@ -32,35 +45,45 @@ bool txn_device_busy_wait(struct txn *t)
 	if (p->now - t->busy_since > DEBT_TIMEOUT)
 		return false;
 	t->s->route->count.shortages++;
-	if (!timer_is_armed(&t->s->busy_timer))
-		timer_arm(&p->timers, &t->s->busy_timer, p->now + BUSY_PAUSE);
+	try_later(t->s);
 	return true;
+}
+
+bool txn_device_busy_is_behind(const struct txn *t)
+{
+	const struct list *calls = &t->s->busy_calls;
+
+	for (const struct list *it = calls->next; it != calls; it = it->next) {
+		const struct txn *first = container_of(it, struct txn, wait_link);
+
+		if (first->lacks_places && first->rsp == t->rsp)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the exposures of other calls leave @t less than it may need. */
+static bool others_have_places(const struct txn *t)
+{
+	return t->rsp->conn->handles_live + t->exposures >=
+	       leg_exposures(t->rsp->cfg, SESSION_OP_DEPTH) + t->exposed;
 }
 
 bool txn_device_busy_retry(struct txn *t)
 {
-	if (!txn_device_busy_wait(t))
+	bool is_behind = txn_device_busy_is_behind(t);
+
+	/* exposures of @t under withdrawal would count as those of others */
+	if (!is_behind && t->ops == 0 && others_have_places(t)) {
+		t->lacks_places = true;
+		t->busy_since = 0;
+	}
+	if (is_behind) {
+		t->busy_since = 0;
+		try_later(t->s);
+	} else if (!txn_device_busy_wait(t)) {
 		return false;
+	}
 	list_add_tail(&t->s->busy_calls, &t->wait_link);
 	return true;
-}
-
-static bool others_have_places(const struct txn *t)
-{
-	return t->rsp->conn->handles_live + t->exposures >=
-	       leg_exposures(t->rsp->cfg, SESSION_OP_DEPTH);
-}
-
-/* Once all calls of @calls have withdrawn what they had exposed, what is left belongs to others. */
-void txn_device_busy_round(const struct list *calls)
-{
-	for (const struct list *it = calls->next; it != calls; it = it->next)
-		if (container_of(it, struct txn, wait_link)->ops > 0)
-			return;
-	for (const struct list *it = calls->next; it != calls; it = it->next) {
-		struct txn *t = container_of(it, struct txn, wait_link);
-
-		if (others_have_places(t))
-			t->busy_since = 0;
-	}
 }

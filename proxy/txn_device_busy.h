@@ -14,11 +14,19 @@
  */
 bool txn_device_busy_wait(struct txn *t) WARN_UNUSED;
 
-/** txn_device_busy_retry - as txn_device_busy_wait(), and the call of @t is put on the session's
- * list. Return: as txn_device_busy_wait(). */
-bool txn_device_busy_retry(struct txn *t) WARN_UNUSED;
+/**
+ * txn_device_busy_is_behind - a call that comes before @t on the session's list waits until other
+ * calls of its leg give exposures back, so @t may expose nothing
+ */
+bool txn_device_busy_is_behind(const struct txn *t);
 
-/** txn_device_busy_round - calls that wait on the list @calls are about to be tried again. */
-void txn_device_busy_round(const struct list *calls);
+/**
+ * txn_device_busy_retry - the call of @t cannot be formed: the fabric answered ERR_AGAIN, it is
+ * behind another call, or its withdrawals have not ended
+ *
+ * The call is put on the session's list. Call it before what @t has exposed is withdrawn.
+ * Return: as txn_device_busy_wait().
+ */
+bool txn_device_busy_retry(struct txn *t) WARN_UNUSED;
 
 #endif

@@ -7,6 +7,7 @@
 #include "proxy/deadlines.h"
 #include "proxy/internal.h"
 #include "proxy/txn_cut_through.h"
+#include "proxy/txn_device_busy.h"
 
 static size_t need_of(uint64_t len, unsigned *exposures)
 {
@@ -333,6 +334,8 @@ int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned acces
 	struct segment whole;
 	int err;
 
+	if (txn_device_busy_is_behind(t))
+		return ERR_AGAIN;
 	/* Without .reports_written the memory is blank, and has to stay so (txn_zero_sink.c). */
 	if (access == FABRIC_REMOTE_WRITE && t->rsp->conn->fabric->reports_written)
 		access |= FABRIC_SCRATCH;

@@ -201,13 +201,11 @@ static void step_try_calls(struct session *s)
 	list_init(&again);
 	while ((item = list_pop(&s->busy_calls)))
 		list_add_tail(&again, item);
-	if (s->state == SESSION_OPEN)
-		txn_device_busy_round(&again);
 	while (!list_is_empty(&again) && s->state == SESSION_OPEN) {
 		struct txn *t = list_first(&again, struct txn, wait_link);
 
 		list_del(&t->wait_link);
-		if (t->ops == 0)
+		if (t->ops == 0 && !txn_device_busy_is_behind(t))
 			txn_form_again(t);
 		else if (!txn_device_busy_retry(t)) /* a withdrawal has not ended in time */
 			txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);

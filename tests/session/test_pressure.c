@@ -157,6 +157,77 @@ static void calls_wait_for_places_as_long_as_the_server_takes(void **state)
 	}
 }
 
+/* Calls that need three exposures each, and @wide ones that need nine. */
+static struct peer_spec spec_places(bool wide)
+{
+	struct peer_spec s = {
+		.segs = 1, .body = wide ? 132 : 128, .reply = 6000, .reply_cap = 8192};
+
+	s.nreads = wide ? PEER_CHUNKS : 0;
+	s.nwrites = wide ? PEER_CHUNKS : 2;
+	for (unsigned i = 0; i < PEER_CHUNKS; i++)
+		s.reads[i] = s.write_caps[i] = s.writes[i] = 2000;
+	return s;
+}
+
+static unsigned busy_with(const struct peer *p, uint32_t body)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < PEER_CALLS; i++)
+		n += p->calls[i].busy && p->calls[i].spec.body == body;
+	return n;
+}
+
+/* Calls that need few exposures are always in flight, and take each place as soon as it is free. A
+ * call that needs many is answered within four round trips. */
+static void a_call_that_needs_many_places_gets_them(void **state)
+{
+	enum { SMALL_ONES = 30 };
+	const struct peer_spec small = spec_places(false), wide = spec_places(true);
+	const nsec_t hop = 20 * NSEC_PER_MS;
+	struct rng r = rng_seeded("many places", 4714);
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct setup s = tight(1 + i % 2, 1 + i / 2, rng_next(&r));
+		struct peer *client = &w.pairs[0].client;
+		nsec_t begun = NSEC_NEVER, open;
+		unsigned most;
+
+		s.pairs = 1;
+		s.memory = 256 << 20;
+		s.exposures = 64;
+		world_new(&w, &s);
+		memnet_set_far(w.net, &w.pairs[0].server_addr, hop);
+		world_connect(&w);
+		open = memnet_now(w.net);
+		do {
+			/* one more in each 2 ms, so that they do not all end at once */
+			most = (unsigned)((memnet_now(w.net) - open) / (2 * NSEC_PER_MS));
+			while (busy_with(client, small.body) <
+			       (most < SMALL_ONES ? most : SMALL_ONES))
+				assert_true(peer_call(client, &small));
+			if (begun == NSEC_NEVER && client->done > 10 * SMALL_ONES) {
+				assert_true(peer_call(client, &wide));
+				begun = memnet_now(w.net);
+			}
+			world_turn(&w);
+			memnet_step(w.net, nsec_min(proxy_deadline(w.proxy),
+						    memnet_now(w.net) + NSEC_PER_MS));
+			assert_true(begun == NSEC_NEVER || memnet_now(w.net) < begun + 8 * hop);
+		} while (begun == NSEC_NEVER || busy_with(client, wide.body) > 0);
+		print_message("v%u-v%u: %llu ms, %llu shortages\n", 1 + i % 2, 1 + i / 2,
+			      (unsigned long long)((memnet_now(w.net) - begun) / NSEC_PER_MS),
+			      (unsigned long long)proxy_counters(w.proxy)->shortages);
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(peer_busy(client), 0);
+		assert_int_equal(client->errors, 0);
+		world_quit(&w);
+		world_free(&w);
+	}
+}
+
 /* Continued calls that also want memory of their own, and get long replies. */
 static struct peer_spec spec_long(struct rng *r, const struct world *world,
 				  const struct peer *client)
@@ -426,6 +497,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_completes_within_the_budget),
 		cmocka_unit_test(calls_wait_for_places_as_long_as_the_server_takes),
+		cmocka_unit_test(a_call_that_needs_many_places_gets_them),
 		cmocka_unit_test(replies_find_room_when_calls_have_filled_all),
 
 		cmocka_unit_test(a_session_that_was_passed_over_continues),
