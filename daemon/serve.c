@@ -311,7 +311,7 @@ static int sockets(void *arg, int *fds, unsigned most)
 			return -1;
 		n += !inherit_lends(&s->inherit, fds[n]);
 	}
-	if (s->metrics && n < most) {
+	if (s->metrics && metrics_fd(s->metrics) >= 0 && n < most) {
 		fds[n] = metrics_fd(s->metrics);
 		n += !inherit_lends(&s->inherit, fds[n]);
 	}

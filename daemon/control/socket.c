@@ -113,7 +113,12 @@ static int take_place(const char *path, char *why)
 	err = bind_private(fd, path);
 	if (err) {
 		close(fd);
-		return complain(why, "cannot bind", err);
+		return complain(why,
+				err == ENOENT || err == ENOTDIR
+					? "cannot bind: make its folder before the start, as "
+					  "RuntimeDirectory= of a unit does"
+					: "cannot bind",
+				err);
 	}
 	if (listen(fd, SOMAXCONN) == 0)
 		return fd;

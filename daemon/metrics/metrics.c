@@ -17,6 +17,7 @@
 #include "daemon/metrics/request.h"
 
 enum { VISITORS = 16, REQUEST_BYTES = 8 << 10, ANSWER_BYTES = 64 << 20 };
+#define RETRY (1 * NSEC_PER_SEC)
 
 static const char open_type[] = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 static const char older_type[] = "text/plain; version=0.0.4; charset=utf-8";
@@ -37,7 +38,10 @@ struct scrape {
 struct metrics {
 	struct metrics_config cfg;
 	char own_name[HOST_NAME_MAX + 1]; /* host name of this machine */
-	struct opsock *opsock;
+	struct opsock *opsock;		  /* NULL: the address does not exist yet */
+	nsec_t again;			  /* without .opsock: when to try the address again */
+	int error;			  /* without .opsock: errno of the last try */
+	bool is_closed;			  /* metrics_close() was called */
 };
 
 static void answer(struct scrape *s, const char *type, const char *body, size_t len)
@@ -168,80 +172,151 @@ static int listen_at(const struct fabric_addr *at)
 	return -1;
 }
 
-static int open_socket(const struct metrics_config *cfg)
+/* Return: 0 and @at; or ERR_IO with errno. ENODEV: there is no such interface. */
+static int find_address(const struct metrics_config *cfg, struct fabric_addr *at)
 {
+	int err = fabric_addr_parse(cfg->address, cfg->port, at);
+
+	if (err)
+		errno = ENODEV;
+	return err ? ERR_IO : 0;
+}
+
+/* Return: 0; ERR_IO with errno; ERR_NOMEM. */
+static int serve(struct metrics *m)
+{
+	const struct opsock_config opsock = {.most = VISITORS,
+					     .visitor_bytes = sizeof(struct scrape),
+					     .request_bytes = REQUEST_BYTES,
+					     .answer_bytes = ANSWER_BYTES,
+					     .once = true,
+					     .now = loop_now,
+					     .host_of = host_of,
+					     .whole = http_whole,
+					     .asked = on_asked,
+					     .too_long = on_too_long,
+					     .cancel = on_cancel,
+					     .user = m};
 	struct fabric_addr at;
 	char text[FABRIC_ADDR_TEXT];
-	int fd, err = fabric_addr_parse(cfg->address, cfg->port, &at);
+	int fd;
 
-	if (err) {
-		log_error("metrics.failed",
-			  "address=%s why=\"there is no such interface: name one that ip link "
-			  "lists\"",
-			  cfg->address);
-		return -1;
-	}
-	fd = inherit_take(cfg->inherit, &at);
+	if (find_address(&m->cfg, &at))
+		return ERR_IO;
+	fd = inherit_take(m->cfg.inherit, &at);
 	if (fd < 0)
 		fd = listen_at(&at);
 	if (fd < 0)
-		log_error("metrics.failed",
-			  "address=%s why=\"%s: give an address and a port of this machine that "
-			  "are free\"",
-			  fabric_addr_format(&at, text), strerror(errno));
-	else
-		log_info("metrics", "address=%s path=/metrics", fabric_addr_format(&at, text));
-	return fd;
+		return ERR_IO;
+	m->opsock = opsock_open(m->cfg.loop, fd, &opsock);
+	if (!m->opsock)
+		return ERR_NOMEM;
+	log_info("metrics", "address=%s path=/metrics", fabric_addr_format(&at, text));
+	return 0;
+}
+
+static const char *remedy(int error)
+{
+	switch (error) {
+	case ENODEV:
+		return ": name one that ip link lists";
+	case EADDRNOTAVAIL:
+		return ": give an address of this machine, see ip address";
+	case EACCES:
+		return ": give a port above 1023";
+	default:
+		return ": give an address and a port of this machine that are free";
+	}
+}
+
+static void log_failure(const struct metrics *m, enum log_level level, const char *event, int error)
+{
+	const char *at = m->cfg.address;
+	const char *why = error == ENODEV ? "there is no such interface" : strerror(error);
+	char text[FABRIC_ADDR_TEXT];
+	struct fabric_addr addr;
+
+	if (!find_address(&m->cfg, &addr))
+		at = fabric_addr_format(&addr, text);
+	log_event(level, event, "address=%s why=\"%s%s\"", at, why, remedy(error));
+}
+
+/*
+ * State:  at boot the network comes up while the gateway starts. The address of the metrics, or its
+ *         interface, may come later than those of the routes.
+ * Danger: the gateway ends, and the clients of all routes wait for an address that only operators
+ *         use.
+ * Rule:   if the address does not exist yet, the gateway serves without metrics, and tries the
+ *         address again once a second. Other errors end the gateway at its start, because they do
+ *         not go away by themselves. After that they only delay the metrics.
+ * Pinned: tests/operators/run.sh:case_metrics_later
+ */
+static bool may_come(int error)
+{
+	return error == EADDRNOTAVAIL || error == ENODEV;
+}
+
+static void try_later(struct metrics *m, int error)
+{
+	m->again = loop_now() + RETRY;
+	if (error != m->error)
+		log_failure(m, LOG_LEVEL_WARN, "metrics.waiting", error);
+	m->error = error;
+}
+
+/* Return: 0, also if the address may come; ERR_IO (logged) or ERR_NOMEM. */
+static int serve_or_wait(struct metrics *m)
+{
+	int err = serve(m), error = errno;
+
+	if (err != ERR_IO)
+		return err;
+	if (may_come(error)) {
+		try_later(m, error);
+		return 0;
+	}
+	log_failure(m, LOG_LEVEL_ERROR, "metrics.failed", error);
+	return ERR_IO;
 }
 
 int metrics_open(const struct metrics_config *cfg, struct metrics **out)
 {
-	struct opsock_config opsock = {.most = VISITORS,
-				       .visitor_bytes = sizeof(struct scrape),
-				       .request_bytes = REQUEST_BYTES,
-				       .answer_bytes = ANSWER_BYTES,
-				       .once = true,
-				       .now = loop_now,
-				       .host_of = host_of,
-				       .whole = http_whole,
-				       .asked = on_asked,
-				       .too_long = on_too_long,
-				       .cancel = on_cancel};
 	struct metrics *m = mem_zalloc(sizeof(*m));
-	int fd;
+	int err;
 
 	if (!m)
 		return ERR_NOMEM;
 	m->cfg = *cfg;
 	(void)gethostname(m->own_name, sizeof(m->own_name) - 1);
-	opsock.user = m;
-	fd = open_socket(cfg);
-	if (fd < 0) {
+	err = serve_or_wait(m);
+	if (err)
 		mem_free(m);
-		return ERR_IO;
-	}
-	m->opsock = opsock_open(cfg->loop, fd, &opsock);
-	if (!m->opsock) {
-		mem_free(m);
-		return ERR_NOMEM;
-	}
-	*out = m;
-	return 0;
+	else
+		*out = m;
+	return err;
 }
 
 void metrics_close(struct metrics *m)
 {
-	opsock_close(m->opsock);
+	m->is_closed = true;
+	if (m->opsock)
+		opsock_close(m->opsock);
 }
 
 int metrics_fd(const struct metrics *m)
 {
-	return opsock_fd(m->opsock);
+	return m->opsock ? opsock_fd(m->opsock) : -1;
 }
 
 nsec_t metrics_tick(struct metrics *m)
 {
-	return opsock_tick(m->opsock);
+	if (!m->opsock && !m->is_closed && loop_now() >= m->again) {
+		int err = serve(m);
+
+		if (err)
+			try_later(m, err == ERR_IO ? errno : ENOMEM);
+	}
+	return m->opsock ? opsock_tick(m->opsock) : m->is_closed ? NSEC_NEVER : m->again;
 }
 
 void metrics_free(struct metrics *m)

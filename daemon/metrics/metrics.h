@@ -27,13 +27,14 @@ struct metrics_config {
 	struct text_process process;
 };
 
-/** metrics_open - Return: 0 and *@out owned; ERR_IO or ERR_NOMEM (logged). */
+/** metrics_open - listen now, or, if the address does not exist yet, as soon as it does. Return: 0 and
+ * *@out owned; ERR_IO (logged) or ERR_NOMEM. */
 int metrics_open(const struct metrics_config *cfg, struct metrics **out) WARN_UNUSED;
 
 /** metrics_close - stop accepting; idempotent. */
 void metrics_close(struct metrics *m);
 
-/** metrics_fd - its listening socket, borrowed; -1: closed. */
+/** metrics_fd - its listening socket, borrowed; -1: closed, or the address does not exist yet. */
 int metrics_fd(const struct metrics *m);
 
 /** metrics_tick - call after each wake-up. Return: when to call again. */

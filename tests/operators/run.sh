@@ -67,6 +67,52 @@ END
     stop
 }
 
+# The address of the metrics comes after the gateway has started, as an address of a tunnel may at boot. The gateway serves its routes
+# meanwhile. Its log says what is missing, once.
+case_metrics_later() {
+    ip link set lo up || exit 77
+    HOST=127.0.0.1
+    configure
+    sed -i 's/metrics = .*/metrics = { address = "192.0.2.7"; };/' "$CONF"
+    perf_server 20050
+    gateway
+    grep -q 'event=metrics.waiting address=192.0.2.7:9749 why="Cannot assign requested address: give an address of this machine' "$LOG" ||
+        fail "nobody is told"
+    perf 20049 1 --op read --size 4k --count 20 >"$DIR/out" 2>&1 || fail "no service without metrics"
+    # A successor takes the routes over, and waits for the address as well.
+    start successor "$BIN/rpcrdma-gw" -c "$CONF" --take-over
+    wait "$PID" || fail "exit code $?"
+    PID=$pid LOG=$DIR/successor.err
+    wait_for 20 grep -q event=ready "$LOG" || fail "no successor"
+    grep -q event=metrics.waiting "$LOG" || fail "the successor does not wait for the address"
+    sleep 2.5 # some tries
+    ip address add 192.0.2.7/32 dev lo || exit 77
+    wait_for 20 grep -q 'event=metrics address=192.0.2.7:9749' "$LOG" || fail "no metrics when the address is there"
+    [ "$(grep -c event=metrics.waiting "$LOG")" -eq 1 ] || fail "told again and again"
+    client metrics http://192.0.2.7:9749/metrics
+    stop
+    # An interface that comes later.
+    ip link delete near 2>/dev/null
+    sed -i 's/metrics = .*/metrics = { address = "fe80::7%near"; };/' "$CONF"
+    LOG=$DIR/gateway.err
+    gateway
+    grep -q 'event=metrics.waiting address=fe80::7%near why="there is no such interface: name one that ip link lists' "$LOG" ||
+        fail "nobody is told of the interface"
+    ip link add near type veth peer name far && ip link set near up && ip link set far up || exit 77
+    wait_for 20 grep -q 'event=metrics.waiting address=\[fe80::7%near]:9749 why="Cannot assign' "$LOG" || fail "not told what is missing now"
+    ip address add fe80::7/64 dev near nodad || exit 77
+    wait_for 20 grep -q 'event=metrics address=\[fe80::7%near]:9749' "$LOG" || fail "no metrics when the interface is there"
+    exec 3<>'/dev/tcp/fe80::7%near/9749' || fail "nobody listens"
+    printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n' >&3
+    grep -q '^rpcrdma_gw_' <&3 || fail "no figures"
+    exec 3>&-
+    stop
+    # Without the address, the end is as orderly.
+    ip link delete near
+    gateway
+    stop
+}
+
 # The manual describes each figure.
 case_manual() {
     configure
@@ -1144,5 +1190,10 @@ case_capture() {
 }
 
 declare -F "case_$CASE" >/dev/null || fail "no such case"
+# In a network of its own, where there may be one.
+if [ "$CASE" = metrics_later ] && [ -z "${NETWORK:-}" ]; then
+    unshare -rn true 2>/dev/null || exit 77
+    NETWORK=own exec unshare -rn "$0" "$BIN" "$CASE"
+fi
 "case_$CASE"
 echo "PASS $CASE"

@@ -100,6 +100,18 @@ static void a_live_one_is_left_alone(void **state)
 	close(live);
 }
 
+/* The reason says what an operator has to do. */
+static void a_missing_folder_is_named(void **state)
+{
+	char nowhere[128];
+
+	(void)state;
+	snprintf(nowhere, sizeof(nowhere), "%s/none/socket", dir);
+	assert_int_equal(control_socket_open(nowhere, why), ERR_IO);
+	assert_non_null(strstr(why, "No such file or directory"));
+	assert_non_null(strstr(why, "make its folder before the start, as RuntimeDirectory="));
+}
+
 /* A process whose queue of connections is full still lives: its socket is not replaced. */
 static void a_busy_one_is_left_alone(void **state)
 {
@@ -213,6 +225,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_socket_is_the_owners_alone),
 		cmocka_unit_test(a_stale_one_is_replaced),
+		cmocka_unit_test(a_missing_folder_is_named),
 		cmocka_unit_test(a_live_one_is_left_alone),
 		cmocka_unit_test_setup(a_busy_one_is_left_alone, nothing_is_there),
 		cmocka_unit_test(of_two_at_once_one_has_it),
