@@ -29,7 +29,10 @@
  * - It is of another route than the waiting session, or it has a continued message whose rest is to
  *   come.
  * - A session whose own server does not answer does not count as waiting.
- * Pinned: tests/session/test_mem_reclaim.c:the_route_that_holds_most_gives_back_its_oldest
+ * - Memory moves while the requester takes a result that is cut through, because then the requester
+ *   owes the rest (DEBT_OUTPUT).
+ * Pinned: tests/session/test_mem_reclaim.c:the_route_that_holds_most_gives_back_its_oldest;
+ *         tests/session/test_large.c:a_result_that_moves_is_not_taken_back
  *
  * Sessions with anything in flight are in proxy.owing. One timer looks at them, some in a turn. An
  * idle session is in no list, and an RPC costs nothing here.
@@ -226,6 +229,8 @@ static const char *look_at_leg(struct session *s, struct leg *leg, nsec_t took, 
 	if (leg->state != LEG_OPEN || !leg->t)
 		return NULL;
 	blocked = leg_blocked_by(leg);
+	if (blocked & LEG_BLOCK_SINK)
+		ops->sink_blocked_at = s->proxy->now;
 	for (enum debt_of_leg i = 0; i < DEBTS; i++) {
 		struct owed o = debts[i].owed(leg, ops);
 		struct debt *d = &ops->debts[i];
@@ -316,6 +321,15 @@ static const char *look_at_debts(struct session *s, nsec_t took, struct leg **de
 	return why;
 }
 
+/* Since when @t has waited for its answer. Before .sink_blocked_at the answer may have lain unread
+ * here, because the requester did not take a result: the requester owed that. */
+static nsec_t waits_from(const struct session *s, const struct txn *t)
+{
+	nsec_t blocked = s->ops[session_side(t->rsp)].sink_blocked_at;
+
+	return t->pulled > blocked ? t->pulled : blocked;
+}
+
 /* Since when the longest waiting RPC of @s that holds memory for @purpose has waited for its
  * answer. */
 static nsec_t unanswered_since(const struct session *s, enum buf_purpose purpose)
@@ -328,7 +342,7 @@ static nsec_t unanswered_since(const struct session *s, enum buf_purpose purpose
 			purpose == BUF_TRANSACTION || t->reverse == (purpose == BUF_TXN_REVERSE);
 
 		if (is_of && t->pulled && (t->state == TXN_CALL || t->state == TXN_WAIT))
-			since = nsec_min(since, t->pulled);
+			since = nsec_min(since, waits_from(s, t));
 	}
 	return since;
 }

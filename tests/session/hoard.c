@@ -50,6 +50,15 @@ void hoard_rooms(struct hoard *h, struct buf_arena *arena, bool reverse)
 	take_zone(h, reverse ? BUF_ZONE_TXN_REVERSE : BUF_ZONE_TXN_FORWARD);
 }
 
+void hoard_zone(struct hoard *h, struct buf_arena *arena, unsigned zone)
+{
+	h->arena = arena;
+	for (size_t size = BUF_MAX_BLOCK; size >= BUF_MIN_BLOCK; size /= 2)
+		while (h->nblocks < HOARD_MOST &&
+		       (h->blocks[h->nblocks] = buf_alloc_in(arena, size, zone)))
+			h->nblocks++;
+}
+
 void hoard_give(struct hoard *h, size_t bytes)
 {
 	for (; bytes > 0 && h->nblocks > 0; bytes -= BUF_MIN_BLOCK)

@@ -44,6 +44,9 @@ void hoard_replies(struct hoard *h, struct buf_arena *arena);
  * of BUF_MIN_BLOCK. Memory common to all routes is taken last. */
 void hoard_rooms(struct hoard *h, struct buf_arena *arena, bool reverse);
 
+/** hoard_zone - take all memory of @zone (enum buf_zone, or buf_own_zone()), in as few blocks as possible. */
+void hoard_zone(struct hoard *h, struct buf_arena *arena, unsigned zone);
+
 /** hoard_give - return @bytes of blocks, the latest first. */
 void hoard_give(struct hoard *h, size_t bytes);
 

@@ -2,10 +2,12 @@
 /* How much memory large results take, and how large they may be. */
 #include "tests/cmocka_all.h"
 
+#include "tests/session/hoard.h"
 #include "tests/session/inside.h"
 #include "tests/session/world.h"
 
 static struct world world;
+static struct hoard hoard;
 
 /* The first call of a connection; its reply brings credits. */
 static const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
@@ -314,6 +316,47 @@ static void held_back_ones_are_owed(void **state)
 	}
 }
 
+/* A client at three times the least rate takes its only result for longer than a minute, and a client of another route
+ * waits for memory as long. The memory of the result moves, so that session does not end. */
+static void a_result_that_moves_is_not_taken_back(void **state)
+{
+	enum { LARGE = 8 << 20, SECONDS = 120 };
+	const struct memnet_pace slow = {.take_octet = 19000};
+	const struct peer_spec one = read_of(LARGE), other = read_of(1 << 20);
+	struct setup s = setup_defaults(LEG_V1, LEG_V1, 22);
+	struct peer *c = &world.pairs[0].client, *waiting = &world.pairs[1].client;
+	struct buf_arena *arena;
+
+	(void)state;
+	s.pairs = 2;
+	s.max_payload = LARGE;
+	s.cut_through_bytes = 128 << 10;
+	s.cut_through_from = 32 << 20;
+	s.memory = 256 << 20;
+	world_new(&world, &s);
+	world_connect(&world);
+	arena = &world.proxy->arena;
+	hoard_zone(&hoard, arena, buf_own_zone(arena, BUF_TRANSACTION, 0));
+	memnet_pace(c->leg.conn, &slow);
+	world.pairs[0].server.divides =
+		true; /* in more than one Write, so that it can be read slowly */
+	assert_true(peer_call(c, &one));
+	world_run(&world, NSEC_PER_SEC);
+	hoard_zone(&hoard, arena, buf_own_zone(arena, BUF_TRANSACTION, 1));
+	hoard_zone(&hoard, arena, BUF_ZONE_ORDINARY);
+	assert_true(peer_call(waiting, &other));
+	world_run(&world, SECONDS * NSEC_PER_SEC);
+	assert_false(c->closed);
+	assert_int_equal(waiting->done, 0);
+	hoard_end(&hoard);
+	world_run(&world, 60 * NSEC_PER_SEC);
+	assert_int_equal(c->done, 1);
+	assert_int_equal(waiting->done, 1);
+	assert_int_equal(c->corrupt + waiting->corrupt, 0);
+	world_quit(&world);
+	world_free(&world);
+}
+
 enum { MOST = 1 << 20, HEADERS = 8192 };
 
 /* Make the call @spec. Return: the code of the error that the client got, or 0. */
@@ -416,6 +459,7 @@ int main(void)
 		cmocka_unit_test(stored_ones_are_held_back),
 		cmocka_unit_test(a_far_client_is_not_slowed_down),
 		cmocka_unit_test(held_back_ones_are_owed),
+		cmocka_unit_test(a_result_that_moves_is_not_taken_back),
 		cmocka_unit_test(the_largest_item_travels_with_its_header),
 		cmocka_unit_test(room_for_a_header_costs_no_call),
 	};
