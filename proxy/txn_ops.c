@@ -61,11 +61,10 @@ static struct segment next_piece(const struct txn *t, const struct segment *seg,
 				.offset = seg->offset + t->op_moved};
 }
 
-/* Whether the chunk was cut through: the requester has it, or it is on its way. */
-static bool is_cut_through(const struct txn *t)
+/* Whether Write chunk @i of the reply was cut through: the requester has it, or it is on its way. */
+static bool is_cut_through(const struct txn *t, unsigned i)
 {
-	return t->state == TXN_PUSH && t->op_chunk < t->out.nwrites &&
-	       t->writes[t->op_chunk].window;
+	return t->state == TXN_PUSH && i < t->out.nwrites && t->writes[i].window;
 }
 
 /*
@@ -76,11 +75,11 @@ static bool is_cut_through(const struct txn *t)
  *         another gateway does, would end the session of a client that is slow, but keeps to the
  *         least rate.
  * Rule:   Writes of stored results are held back while the requester has as many octets to take as
- *         it takes within two seconds (session_flow_window()). Replies without chunks, Reads, and
- *         Writes of results that are cut through pass them.
+ *         it takes within two seconds (session_flow_window()). Reads, replies without chunks,
+ *         Writes of results that are cut through, and the replies of these pass them.
  * Pinned: tests/isolation/test_same_route.c, "READs of one slow client";
  *         tests/session/test_large.c:stored_ones_are_held_back, :a_far_client_is_not_slowed_down,
- *         :held_back_ones_are_owed
+ *         :held_back_ones_are_owed, :replies_of_cut_through_ones_pass_stored_ones
  */
 static bool is_held_back(const struct txn *t, const struct session_ops *ops)
 {
@@ -106,7 +105,7 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 	struct txn_region here;
 
 	while (chunk_at(t, t->op_chunk, &msg, &chunk, &here)) {
-		while (t->op_seg < chunk->count && !is_cut_through(t)) {
+		while (t->op_seg < chunk->count && !is_cut_through(t, t->op_chunk)) {
 			struct segment piece = next_piece(t, &msg->segs[chunk->first + t->op_seg],
 							  most_of(t, ops));
 			int err;
@@ -164,10 +163,17 @@ static bool try_next(struct session *s, struct session_ops *ops, struct txn *t)
 	return rc > 0;
 }
 
+/* Whether octets of @t are to be read, or are to be written and were not cut through. */
 static bool has_ops(const struct txn *t)
 {
-	return t->state == TXN_PULL ? t->in.nreads || t->in.has_body_chunk
-				    : t->out.nwrites || t->out.has_body_chunk;
+	const struct rpc_msg *m = &t->out;
+
+	if (t->state == TXN_PULL)
+		return t->in.nreads || t->in.has_body_chunk;
+	for (unsigned i = 0; i < m->nwrites; i++)
+		if (m->writes[i].count && m->writes[i].length && !is_cut_through(t, i))
+			return true;
+	return m->has_body_chunk;
 }
 
 bool txn_ops_begin(struct txn *t)

@@ -316,6 +316,39 @@ static void held_back_ones_are_owed(void **state)
 	}
 }
 
+static bool is_busy(const struct peer *p, uint32_t xid)
+{
+	for (unsigned i = 0; i < PEER_CALLS; i++)
+		if (p->calls[i].busy && p->calls[i].xid == xid)
+			return true;
+	return false;
+}
+
+/* Stored results wait for a slow client. When the client has all octets of a result that was cut through, its reply
+ * does not wait behind them. */
+static void replies_of_cut_through_ones_pass_stored_ones(void **state)
+{
+	enum { STORED = 7, LARGE = 1 << 20 };
+	const struct memnet_pace slow = {.take_octet = 19000};
+	struct world_pair *pair = &world.pairs[0];
+	uint32_t xid = begin_reads(0, 1 + STORED, LARGE);
+
+	(void)state;
+	memnet_pace(pair->client.leg.conn, &slow);
+	answer_all_but(&pair->server, xid);
+	world_run(&world, NSEC_PER_SEC);
+	peer_release(&pair->server, true);
+	while (proxy_counters(world.proxy)->passed_bytes < LARGE)
+		world_run(&world, NSEC_PER_SEC);
+	world_run(&world, 20 * NSEC_PER_SEC);
+	assert_false(is_busy(&pair->client, xid));
+	assert_true(peer_busy(&pair->client) > 1);
+	memnet_pace(pair->client.leg.conn, &(struct memnet_pace){0});
+	while (peer_busy(&pair->client))
+		world_run(&world, NSEC_PER_SEC);
+	end_reads();
+}
+
 /* A client at three times the least rate takes its only result for longer than a minute, and a client of another route
  * waits for memory as long. The memory of the result moves, so that session does not end. */
 static void a_result_that_moves_is_not_taken_back(void **state)
@@ -459,6 +492,7 @@ int main(void)
 		cmocka_unit_test(stored_ones_are_held_back),
 		cmocka_unit_test(a_far_client_is_not_slowed_down),
 		cmocka_unit_test(held_back_ones_are_owed),
+		cmocka_unit_test(replies_of_cut_through_ones_pass_stored_ones),
 		cmocka_unit_test(a_result_that_moves_is_not_taken_back),
 		cmocka_unit_test(the_largest_item_travels_with_its_header),
 		cmocka_unit_test(room_for_a_header_costs_no_call),
