@@ -48,11 +48,18 @@ hostauth_refused() {
     check "$name: no session of that route began" eval '! grep -q "event=session.open .*route=doubting" "$RUN/$near.log"'
     check "$name: the mount beside it went on" guest client finish_loading 120
     check "$name: on the same connection" wait_for 20 hostauth_same_session ||
-        say "$name: sessions before: $before, after: $(live_sessions "$near")"
+        hostauth_tell
     check "$name: unmount" guest client unmount_all
 }
 # The mount before this one may be seen to end only now: on rxe its end is a message that may come late.
 hostauth_one_session() { before=$(live_sessions "$near") && [ "$(wc -w <<<"$before")" = 1 ]; }
+hostauth_tell() { # what became of the session
+    local gateway
+    say "$name: sessions before: $before, after: $(live_sessions "$near")"
+    for gateway in "$near" "$far"; do
+        grep -E 'event=(session\.(open|end)|hostauth(\.failed)?) ' "$RUN/$gateway.log" | sed "s/^/$gateway: /"
+    done
+}
 hostauth_same_session() { same "$before" "$(live_sessions "$near")"; }
 
 # gateway_says GATEWAY EVENT PATTERN
