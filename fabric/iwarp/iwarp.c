@@ -76,7 +76,8 @@ static void expire(struct timer *timer, nsec_t now)
 
 static void stalled(struct timer *timer, nsec_t now)
 {
-	stream_stalled(container_of(timer, struct iwarp_conn, stall), now);
+	(void)now;
+	stream_stalled(container_of(timer, struct iwarp_conn, stall));
 }
 
 /* Idle trim timer: returns pooled memory to the system. It runs while there are connections, or
@@ -446,11 +447,12 @@ static size_t op_pooled(const struct fabric *f)
 
 /*
  * Return: whether @c held memory at the last call of fabric_shed(), too, and has moved less than
- *         SHED_LEAST octets since. Octets count as sent when the peer has acknowledged them.
+ *         SHED_LEAST octets since: payload that was received, and all octets that the peer has
+ *         acknowledged.
  */
 static bool is_idle_with_memory(struct iwarp_conn *c)
 {
-	uint64_t moved = c->qp.rx.octets + c->qp.tx.taken - sock_backlog(c->fd);
+	uint64_t moved = qp_rx_payload(&c->qp) + c->qp.tx.taken - sock_backlog(c->fd);
 	bool is_idle = c->shed_look == c->iw->sheds - 1 && moved - c->shed_moved < SHED_LEAST;
 
 	c->shed_look = c->iw->sheds;

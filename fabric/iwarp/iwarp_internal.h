@@ -108,6 +108,12 @@ struct iwarp_frames {
 	size_t out_len, out_at;
 };
 
+/** struct iwarp_look - what a look at a connection found. */
+struct iwarp_look {
+	struct qp_rx_mark mark;
+	uint64_t received; /* octets in all, at the last look */
+};
+
 struct iwarp_conn {
 	struct fabric_conn base;
 	struct iwarp *iw;
@@ -119,14 +125,10 @@ struct iwarp_conn {
 	enum iwarp_state state;
 	struct timer deadline; /* one wait at a time, by state */
 	struct timer stall;    /* the next look at .message */
-	/* the last look at the message that the peer has begun: end_if_late() of stream.c */
-	struct {
-		nsec_t at;
-		uint64_t id;
-		uint64_t octets;	/* received on the connection, in all */
-		uint32_t of_send;	/* received of the Send under way */
-		uint32_t pressed_looks; /* since then, with others waiting for the Receive */
-	} message;
+	/* has_moved() of stream.c: the message that the peer has begun, at the last look of .stall;
+	 * and when it last got enough octets for stream_press(), whose looks since are counted */
+	struct iwarp_look message, pressed;
+	uint32_t pressed_looks;
 	uint32_t round; /* .round.number when recv_sched.c last examined the connection */
 	struct {
 		uint16_t looks, idle; /* looks in the read turn; looks since the last progress */
@@ -135,7 +137,7 @@ struct iwarp_conn {
 		uint32_t reads;
 		/* reads_done at the start and at the last look; fewest Receives held */
 		uint32_t began, done, held;
-		uint64_t octets; /* octets received at the start */
+		uint64_t octets; /* qp_rx_payload() at the start */
 	} read_turn;
 	/* number of the last fabric_shed() at which the connection held memory; octets moved until
 	 * then */

@@ -156,9 +156,10 @@ struct qp_rx {
 	uint32_t read_done; /* octets received of the response to the first outstanding Read */
 	/* outstanding Reads, and write exposures, of QP_BULK_BYTES or more */
 	uint32_t bulk_reads, bulk_writes;
-	/* octets, and whole Sends, Writes and Read responses, received so far */
-	uint64_t octets, messages;
-	uint64_t response_octets; /* payload octets of Read responses received so far */
+	/* received so far: octets; whole messages; payload octets of whole segments. Messages that
+	 * move no octet (empty Writes and Read responses, Requests to read nothing) do not count. */
+	uint64_t octets, messages, payload_octets;
+	uint64_t response_octets; /* those of Read responses alone */
 	uint32_t small;		  /* messages since the last part of a large tagged message */
 	bool swallow; /* the current FPDU is the empty Send that ends the set-up (RFC 6581) */
 	bool starved; /* the FPDU at the head of the stage is a Send that found no shared Receive */
@@ -360,6 +361,20 @@ bool qp_rx_is_inside_send(const struct qp *qp);
 
 /** qp_rx_is_inside - a message has begun, and octets of it are still to come. */
 bool qp_rx_is_inside(const struct qp *qp);
+
+/** qp_rx_payload - payload octets received so far, with those of a segment that is not complete.
+ * Messages without payload add nothing, however many octets they take. */
+uint64_t qp_rx_payload(const struct qp *qp);
+
+/** struct qp_rx_mark - how far a message has come. */
+struct qp_rx_mark {
+	uint64_t message; /* tells the message under way from others of its connection */
+	uint64_t octets;  /* of its payload; outside a Send, qp_rx_payload() */
+};
+
+/** qp_rx_mark - of the message under way. Other messages may come within a Send, as many as the peer
+ * likes: they neither end it nor count as its octets. */
+struct qp_rx_mark qp_rx_mark(const struct qp *qp);
 
 /** qp_sink_is_blocked - a Write waits for room in the window of a stream, and all octets behind it
  * wait. */

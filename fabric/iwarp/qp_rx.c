@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/min.h"
 #include "fabric/iwarp/fpdu.h"
 #include "fabric/iwarp/qp_complete.h"
 #include "fabric/iwarp/qp_rx.h"
@@ -319,12 +320,27 @@ static void finish_terminate(struct qp *qp, const uint8_t *payload)
 	qp->state = QP_DEAD;
 }
 
+/* Whether the segment moves no octet of a message. A peer can send as many of these as it likes:
+ * they are no progress. */
+static bool moves_nothing(const struct qp_rx *rx, const uint8_t *payload)
+{
+	struct ddp_read read;
+
+	if (rx->h.opcode != RDMAP_READ_REQUEST)
+		return rx->h.tagged && !rx->payload_len;
+	ddp_read_decode(payload, &read);
+	return !read.length;
+}
+
 /* Processes a segment that is complete and has the right CRC. @payload is for the types that are
  * parsed. */
 static void finish_segment(struct qp *qp, const uint8_t *payload)
 {
 	qp->counters->fpdus_in++;
-	qp->rx.messages += qp->rx.h.last;
+	if (!moves_nothing(&qp->rx, payload)) {
+		qp->rx.messages += qp->rx.h.last;
+		qp->rx.payload_octets += qp->rx.payload_len;
+	}
 	switch ((enum ddp_opcode)qp->rx.h.opcode) {
 	case RDMAP_SEND:
 	case RDMAP_SEND_INV:
@@ -555,6 +571,43 @@ bool qp_rx_is_inside(const struct qp *qp)
 	return qp->state == QP_OPEN && !qp_rx_waits(rx) &&
 	       (rx->state != QP_RX_HEAD || qp_staged_bytes(qp) || qp_rx_is_inside_send(qp) ||
 		rx->read_done);
+}
+
+/* Octets of the payload under way that are at their place. */
+static uint32_t being_placed(const struct qp_rx *rx)
+{
+	return rx->state == QP_RX_HEAD ? 0 : rx->payload_len - rx->left;
+}
+
+/* Payload octets of a Send's segment that stays in the stage until it is complete. */
+static uint32_t staged_payload(const struct qp *qp)
+{
+	enum { HEADER = FPDU_LEN_BYTES + DDP_UNTAGGED_BYTES };
+	uint32_t have = qp_staged_bytes(qp);
+	struct ddp_header h;
+	struct ddp_term term;
+
+	if (qp->rx.state != QP_RX_HEAD || have <= HEADER ||
+	    ddp_header_decode(qp_staged(qp) + FPDU_LEN_BYTES, &h, &term) || h.tagged ||
+	    h.opcode == RDMAP_READ_REQUEST || h.opcode == RDMAP_TERMINATE)
+		return 0;
+	have = min_u32(have, FPDU_LEN_BYTES + wire_get16(qp_staged(qp)));
+	return have > HEADER ? have - HEADER : 0;
+}
+
+uint64_t qp_rx_payload(const struct qp *qp)
+{
+	return qp->rx.payload_octets + being_placed(&qp->rx) + staged_payload(qp);
+}
+
+struct qp_rx_mark qp_rx_mark(const struct qp *qp)
+{
+	const struct qp_rx *rx = &qp->rx;
+	uint32_t placed = rx->h.tagged ? 0 : being_placed(rx);
+
+	if (!qp_rx_is_inside_send(qp))
+		return (struct qp_rx_mark){rx->messages | UINT64_C(1) << 63, qp_rx_payload(qp)};
+	return (struct qp_rx_mark){rx->send_msn, rx->send_done + placed + staged_payload(qp)};
 }
 
 void qp_rx_end(struct qp *qp)

@@ -66,7 +66,7 @@ void receives_reclaim(struct timer *timer, nsec_t now)
 		return;
 	timer_arm(&iw->timers, timer, now + IWARP_RECLAIM_INTERVAL);
 	if (!list_is_empty(&iw->recv_waiters) && !iw->recvq.posted)
-		stream_press(iw, now);
+		stream_press(iw);
 }
 
 /* A resumed connection takes as many Receives as it needs. If it finds too few, it waits again, at

@@ -32,8 +32,8 @@
  *         :several_connections_have_a_turn_at_once, :as_many_are_left_as_one_may_send, decision 81.
  *
  * Unused read turns:
- * State:  during its read turn a connection's peer answered no Read and sent few octets, although
- *         all input was processed (.read_turn_unused). So the connection does not wait for
+ * State:  during its read turn a connection's peer answered no Read and sent little payload,
+ *         although all input was processed (.read_turn_unused). So the connection does not wait for
  *         Receives.
  * Danger: connections that never answer Reads delay all other connections, by one full read turn
  *         for each of them, again and again.
@@ -41,7 +41,7 @@
  *         Reads that its peer owes stay due while it waits. So each such connection delays the
  *         others by one read turn in all.
  * Pinned: tests/iwarp/test_iwarp_recv_sched.c:a_connection_that_did_not_use_its_turn_comes_last,
- *         :octets_received_in_a_turn_count_as_use.
+ *         :payload_received_in_a_turn_counts_as_use.
  *
  * Lower priorities:
  * State:  connections of the first priority answer Reads slowly, and their users post more Reads.
@@ -64,7 +64,8 @@ enum {
 	READ_TURN_IDLE = 4,
 	READ_TURN_LOOKS = 40, /* looks after which a read turn ends in any case */
 	/* Octets that the slowest supported line (proxy/session.h) carries during a read turn. If
-	 * the peer sent fewer and answered no Read, the connection did not use its read turn. */
+	 * the peer sent less payload and answered no Read, the connection did not use its read
+	 * turn. */
 	READ_TURN_LEAST = 16384,
 	OTHERS_LOOKS = 40, /* looks after which a priority other than the first gets a read turn */
 	/* One in OTHERS_PART of these read turns skips the second priority, too; of these, one in
@@ -168,7 +169,7 @@ static void end_read_turn(struct iwarp_conn *c)
 {
 	bool got_answers = c->qp.reads_done != c->read_turn.began;
 
-	if (got_answers || c->qp.rx.octets - c->read_turn.octets >= READ_TURN_LEAST)
+	if (got_answers || qp_rx_payload(&c->qp) - c->read_turn.octets >= READ_TURN_LEAST)
 		c->base.read_turn_unused = false;
 	else if (c->qp.reads && list_is_empty(&c->recv_wait) && list_is_empty(&c->yielded))
 		c->base.read_turn_unused = true;
@@ -181,7 +182,7 @@ static void begin_read_turn(struct iwarp_conn *c)
 	c->read_turn.reads = c->qp.reads_done + c->qp.reads;
 	c->read_turn.began = c->read_turn.done = c->qp.reads_done;
 	c->read_turn.held = qp_recvs_held(&c->qp);
-	c->read_turn.octets = c->qp.rx.octets;
+	c->read_turn.octets = qp_rx_payload(&c->qp);
 	c->qp.has_read_turn = true;
 	list_add_tail(&c->iw->read_turns, &c->read_turn_link);
 	c->iw->read_turn_count++;

@@ -37,7 +37,7 @@
  *           20 octets (empty Writes where payload is expected).
  * Pinned: tests/iwarp/test_iwarp_latency.c, tests/iwarp/test_iwarp_fair.c.
  *
- * A message that the peer has begun has a time-out of its own (end_if_late()). When .deadline of
+ * A message that the peer has begun has time-outs of its own (has_moved()). When .deadline of
  * a connection expires, that means, by state:
  * - OPEN, and no octet sent: the initiator may send its first FPDU.
  * - OPEN, and octets sent: the peer's first FPDU is late.
@@ -70,7 +70,7 @@ enum {
 	HOLD_MS = 2,
 	NUDGE_MS = 20,
 	NUDGES = 8,
-	LEAST_OCTETS = 1024, /* end_if_late(): least octets in stall_time() */
+	LEAST_OCTETS = 1024, /* has_moved(): least octets in stall_time() */
 	PRESSED_PARTS = 8,   /* ... in PRESSED_LOOKS looks: this part of a Receive */
 	PRESSED_LOOKS = 4,   /* looks at a message for whose Receive others wait */
 	DRAIN_MS = 5000,     /* orderly end: time for what was posted before */
@@ -418,95 +418,89 @@ static nsec_t stall_time(const struct iwarp *iw)
 	return (nsec_t)iw->cfg.stall_timeout_ms * NSEC_PER_MS / 2;
 }
 
-/* Octets of the Send under way that were received so far. */
-static uint32_t of_send(const struct qp_rx *rx)
+static struct iwarp_look look_at_message(const struct iwarp_conn *c)
 {
-	bool placing = rx->state == QP_RX_PLACE && !rx->h.tagged;
-
-	return rx->send_done + (placing ? rx->payload_len - rx->left : 0);
+	return (struct iwarp_look){qp_rx_mark(&c->qp), c->qp.rx.octets};
 }
 
-/* Tells the message under way from others of its connection. Writes may come within a Send, as many
- * as the peer likes: they do not end the Send. */
-static uint64_t message_id(const struct qp *qp)
-{
-	return qp_rx_is_inside_send(qp) ? qp->rx.send_msn : qp->rx.messages | UINT64_C(1) << 63;
-}
-
-static void look_at_message(struct iwarp_conn *c, nsec_t now)
-{
-	c->message.at = now;
-	c->message.id = message_id(&c->qp);
-	c->message.octets = c->qp.rx.octets;
-	c->message.of_send = of_send(&c->qp.rx);
-	c->message.pressed_looks = 0;
-}
-
-/* Starts the time-out of a message that the peer has begun. The time-out is not restarted with each
- * message: end_if_late() checks whether the message is still the same. */
+/* Starts the time-outs of a message that the peer has begun. They are not restarted with each
+ * message: has_moved() checks whether the message is still the same. */
 static void watch_message(struct iwarp_conn *c)
 {
-	if (!c->qp.shared)
+	if (!c->qp.shared) {
 		list_del(&c->inside);
-	else if (list_is_empty(&c->inside))
+	} else if (list_is_empty(&c->inside)) {
 		list_add_tail(&c->iw->inside, &c->inside);
+		c->pressed = look_at_message(c);
+		c->pressed_looks = 0;
+	}
 	if (timer_is_armed(&c->stall) || !qp_rx_is_inside(&c->qp))
 		return;
-	look_at_message(c, iwarp_now());
-	timer_arm(&c->iw->timers, &c->stall, c->message.at + stall_time(c->iw));
+	c->message = look_at_message(c);
+	timer_arm(&c->iw->timers, &c->stall, iwarp_now() + stall_time(c->iw));
 }
 
 /*
  * State:  the peer has begun a message, and this end holds a Receive or read-ahead for it.
  * Danger: peers that begin messages and never end them hold that memory for ever. A thousand peers
  *         hold all shared Receives (RFC 5042 section 6.4.3.1).
- * Rule:   the connection ends if its message got too few octets since the last look:
+ * Rule:   the connection ends if its message got too few octets since a look:
  * - LEAST_OCTETS in stall_time(), because even a slow line carries more. Time in which the message
  *   waits for a Receive or for room in a stream does not count.
  * - 1/PRESSED_PARTS of a Receive in PRESSED_LOOKS looks that found connections waiting and no
- *   Receive left, in a row or not. Only octets of the Send count.
- * A look before which the connection had no turn to read does not count.
+ *   Receive left, in a row or not.
+ * Within a Send only its own payload counts. Otherwise all payload counts, and the end of a message
+ * that had some. A look before which the connection had no turn to read does not count.
  * Pinned: tests/iwarp/test_iwarp_faults.c:test_half_a_message;
- *         tests/iwarp/test_iwarp_begun.c:test_begun_without_octets, :test_slow_ones,
- *         :test_slow_alone, :test_others_wait_at_times, :test_slow_ones_and_both_looks_at_once.
+ *         tests/iwarp/test_iwarp_begun.c:test_begun_without_octets, :test_messages_of_nothing,
+ *         :test_slow_ones, :test_slow_alone, :test_others_wait_at_times,
+ *         :test_begun_and_looked_at_often, :test_slow_ones_and_both_looks_at_once.
  */
-static void end_if_late(struct iwarp_conn *c, nsec_t now, bool is_pressed)
+static bool has_moved(const struct iwarp_look *before, const struct iwarp_look *now, uint64_t least)
 {
-	const struct qp_rx *rx = &c->qp.rx;
-	bool had_no_turn = has_yielded(c) && rx->octets == c->message.octets;
-	uint64_t came =
-		is_pressed ? of_send(rx) - c->message.of_send : rx->octets - c->message.octets;
-	uint64_t least = is_pressed ? c->qp.shared->len / PRESSED_PARTS : LEAST_OCTETS;
-
-	if (message_id(&c->qp) != c->message.id || had_no_turn || came >= least) {
-		look_at_message(c, now);
-		return;
-	}
-	/* .at may be after @now */
-	if (is_pressed ? ++c->message.pressed_looks > PRESSED_LOOKS
-		       : now >= c->message.at + stall_time(c->iw))
-		iwarp_conn_end(
-			c, ERR_TIMEOUT,
-			is_pressed ? "others wait for the Receive of a message that does not end"
-				   : "the rest of a message does not come");
+	return now->mark.message != before->mark.message ||
+	       now->mark.octets >= before->mark.octets + least;
 }
 
-void stream_stalled(struct iwarp_conn *c, nsec_t now)
+static bool had_no_turn(const struct iwarp_conn *c, const struct iwarp_look *before)
 {
-	if (c->state == IWARP_OPEN && qp_rx_is_inside(&c->qp))
-		end_if_late(c, now, false);
+	return has_yielded(c) && c->qp.rx.octets == before->received;
+}
+
+void stream_stalled(struct iwarp_conn *c)
+{
+	struct iwarp_look now = look_at_message(c);
+
+	if (c->state == IWARP_OPEN && qp_rx_is_inside(&c->qp) && !had_no_turn(c, &c->message) &&
+	    !has_moved(&c->message, &now, LEAST_OCTETS))
+		iwarp_conn_end(c, ERR_TIMEOUT, "the rest of a message does not come");
 	if (c->state == IWARP_OPEN)
 		watch_message(c);
 }
 
-void stream_press(struct iwarp *iw, nsec_t now)
+static void press(struct iwarp_conn *c)
+{
+	struct iwarp_look now = look_at_message(c);
+	bool counts = !had_no_turn(c, &c->pressed);
+
+	c->pressed.received = now.received;
+	if (has_moved(&c->pressed, &now, c->qp.shared->len / PRESSED_PARTS)) {
+		c->pressed = now;
+		c->pressed_looks = 0;
+	} else if (counts && ++c->pressed_looks > PRESSED_LOOKS) {
+		iwarp_conn_end(c, ERR_TIMEOUT,
+			       "others wait for the Receive of a message that does not end");
+	}
+}
+
+void stream_press(struct iwarp *iw)
 {
 	list_for_each_safe(item, tmp, &iw->inside)
 	{
 		struct iwarp_conn *c = container_of(item, struct iwarp_conn, inside);
 
 		if (c->qp.shared)
-			end_if_late(c, now, true);
+			press(c);
 	}
 }
 

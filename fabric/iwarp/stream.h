@@ -20,11 +20,11 @@ void stream_expired(struct iwarp_conn *c);
 
 /** stream_stalled - callback of struct iwarp_wake: .stall has expired. Ends @c if the message that
  * the peer has begun makes too little progress. */
-void stream_stalled(struct iwarp_conn *c, nsec_t now);
+void stream_stalled(struct iwarp_conn *c);
 
 /** stream_press - no shared Receive is left, and connections wait for one: end those that hold one
  * for a message that makes too little progress. */
-void stream_press(struct iwarp *iw, nsec_t now);
+void stream_press(struct iwarp *iw);
 
 /** stream_read, stream_write - move octets from the socket to the queue pair, or from the queue
  * pair to the socket, until one of them blocks or the connection's share of the turn is used up. */

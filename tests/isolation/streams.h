@@ -63,7 +63,9 @@ struct stream_conn {
 	uint8_t pd[256];
 	size_t pd_len;
 	bool looked_blocked, looked_inside;
-	uint64_t looked_taken, looked_octets, looked_messages; /* values when .look last fired */
+	/* values when .look last fired */
+	uint64_t looked_taken;
+	struct qp_rx_mark looked_mark;
 	int status;
 	const char *why;
 };

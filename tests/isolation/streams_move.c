@@ -207,9 +207,11 @@ static bool takes_nothing(const struct stream_conn *c)
 
 static bool stands_still(const struct stream_conn *c)
 {
+	struct qp_rx_mark now = qp_rx_mark(&c->qp);
+
 	return qp_rx_is_inside(&c->qp) && c->looked_inside &&
-	       c->qp.rx.messages == c->looked_messages &&
-	       c->qp.rx.octets - c->looked_octets < LEAST_OCTETS;
+	       now.message == c->looked_mark.message &&
+	       now.octets < c->looked_mark.octets + LEAST_OCTETS;
 }
 
 /* As fabric/iwarp/stream.c bounds them. */
@@ -229,7 +231,6 @@ void streams_look(struct timer *t, nsec_t now)
 	c->looked_blocked = c->blocked;
 	c->looked_inside = qp_rx_is_inside(&c->qp);
 	c->looked_taken = c->qp.tx.taken;
-	c->looked_messages = c->qp.rx.messages;
-	c->looked_octets = c->qp.rx.octets;
+	c->looked_mark = qp_rx_mark(&c->qp);
 	timer_arm(&net_of_stream(c)->timers, t, now + LOOK);
 }

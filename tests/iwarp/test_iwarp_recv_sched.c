@@ -385,22 +385,39 @@ static void a_connection_that_did_not_use_its_turn_comes_last(void **state)
 	end_crowd(CROWD);
 }
 
-/* Octets on their way take the time of the line, and answers are behind them: the turn does not
- * count as unused. */
-static void octets_received_in_a_turn_count_as_use(void **state)
+/* About LEN octets of Writes without payload. */
+static void write_nothing(struct peer *p)
+{
+	enum { TIMES = LEN / 20 };
+	static const struct ddp_header h = {.tagged = true, .last = true, .opcode = RDMAP_WRITE};
+	uint8_t wire[64];
+	size_t n = make_fpdu(wire, &h, NULL, 0, true);
+
+	for (unsigned i = 0; i < TIMES; i++)
+		assert_int_equal(send(p->fd, wire, n, 0), n);
+}
+
+/* Payload on its way takes the time of the line, and answers are behind it: the turn does not count
+ * as unused. */
+static void payload_received_in_a_turn_counts_as_use(void **state)
 {
 	(void)state;
-	start_crowd(0);
-	says_until_reported(&modest);
-	read_of(&modest);
-	for (unsigned i = 0; i <= TURN; i++) {
-		say_octets(&modest, LEN);
+	for (unsigned has_payload = 0; has_payload < 2; has_payload++) {
+		start_crowd(0);
+		says_until_reported(&modest);
+		read_of(&modest);
+		for (unsigned i = 0; i <= TURN; i++) {
+			for (unsigned k = 0; k < 2; k++)
+				say_octets(&modest, has_payload ? LEN : 4);
+			for (unsigned k = 0; k < 4; k++)
+				write_nothing(&modest);
+			look();
+		}
+		assert_int_equal(told(&modest), modest.sent);
 		look();
+		assert_int_equal(modest.conn->read_turn_unused, !has_payload);
+		end_crowd(0);
 	}
-	assert_int_equal(told(&modest), modest.sent);
-	look();
-	assert_false(modest.conn->read_turn_unused);
-	end_crowd(0);
 }
 
 /* Answer a Read, whichever connection it is of. */
@@ -560,7 +577,7 @@ int main(void)
 		cmocka_unit_test(several_connections_have_a_turn_at_once),
 		cmocka_unit_test(as_many_are_left_as_one_may_send),
 		cmocka_unit_test(a_connection_that_did_not_use_its_turn_comes_last),
-		cmocka_unit_test(octets_received_in_a_turn_count_as_use),
+		cmocka_unit_test(payload_received_in_a_turn_counts_as_use),
 		cmocka_unit_test(a_connection_that_answers_rarely_is_not_first_for_ever),
 		cmocka_unit_test(outstanding_reads_wait_for_no_crowd),
 		cmocka_unit_test(a_turn_looks_at_some),
