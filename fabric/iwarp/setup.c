@@ -157,11 +157,8 @@ static void conclude(struct iwarp_conn *c)
 /* Initiator: connect() has succeeded or failed. */
 static void connected(struct iwarp_conn *c)
 {
-	int err = 0;
-	socklen_t len = sizeof(err);
+	int err = sock_take_error(c->fd);
 
-	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &err, &len))
-		err = errno;
 	if (err) {
 		setup_fail(c, sock_error(err), strerrordesc_np(err));
 		return;

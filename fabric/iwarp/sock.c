@@ -138,6 +138,14 @@ bool sock_peer_ended(int fd)
 		info.tcpi_state != TCP_FIN_WAIT2);
 }
 
+int sock_take_error(int fd)
+{
+	int err = 0;
+	socklen_t len = sizeof(err);
+
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len) ? errno : err;
+}
+
 bool sock_has_address_for(const struct fabric_addr *to)
 {
 	int fd = socket(to->ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);

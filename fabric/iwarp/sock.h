@@ -38,6 +38,10 @@ uint32_t sock_backlog(int fd);
  * socket. */
 bool sock_peer_ended(int fd);
 
+/** sock_take_error - the socket's error, such as a reset that came behind unread octets, as an errno;
+ * 0: none. The next call does not return the same one. */
+int sock_take_error(int fd);
+
 /** sock_has_address_for - whether this machine has an address from which it can send to @to; true
  * if that is unknown. */
 bool sock_has_address_for(const struct fabric_addr *to);

@@ -517,6 +517,27 @@ static void starve(struct iwarp_conn *c)
 	iwarp_conn_deadline(c, DRAIN_MS);
 }
 
+/*
+ * State:  the window of a stream is full, so the connection's input is not read. Octets that have
+ *         arrived are before the error in the socket.
+ * Danger: the peer has reset the connection, or its machine is gone, and the user waits for it until
+ *         another peer has taken the window.
+ * Rule:   the connection ends at once. The probe looks once after the window became full, because
+ *         the reset may have come before that.
+ * Pinned: tests/iwarp/test_iwarp_reset.c:a_reset_behind_a_full_window_is_noticed
+ */
+static bool failed_while_full(struct iwarp_conn *c)
+{
+	int err;
+
+	if (c->state != IWARP_OPEN || !qp_sink_is_blocked(&c->qp))
+		return false;
+	err = sock_take_error(c->fd);
+	if (err)
+		socket_failed(c, err);
+	return err;
+}
+
 /* Callback of iwarp.probe: reads from the connections in `probes`, which then leave that list. */
 void stream_probe(struct timer *timer, nsec_t now)
 {
@@ -527,7 +548,8 @@ void stream_probe(struct timer *timer, nsec_t now)
 		struct iwarp_conn *c = container_of(item, struct iwarp_conn, probe);
 
 		c->drained = false;
-		stream_read(c);
+		if (!failed_while_full(c))
+			stream_read(c);
 	}
 	/* in the next tick */
 	if (!list_is_empty(&iw->probes))
@@ -552,6 +574,8 @@ static void read_share(struct iwarp_conn *c, const size_t each_way)
 		return;
 	if (share < each_way && !moved_lately(c))
 		c->iw->latency_bound_until = c->iw->ticked + LATENCY_BOUND_TIME;
+	if (!c->base.sink_blocked && qp_sink_is_blocked(&c->qp))
+		probe_later(c);
 	c->base.sink_blocked = qp_sink_is_blocked(&c->qp);
 	qp_rx_pause(&c->qp);
 	watch_message(c);
@@ -631,6 +655,8 @@ void stream_ready(struct iwarp_conn *c, unsigned events)
 		c->blocked = false;
 	if (events & LOOP_READ)
 		c->drained = false;
+	if ((events & LOOP_READ) && failed_while_full(c))
+		return;
 	if ((events & LOOP_READ) && c->state < IWARP_CLOSED)
 		stream_read(c);
 	if ((events & LOOP_WRITE) && c->state < IWARP_LINGER)

@@ -161,6 +161,47 @@ static void a_peer_that_acknowledges_late_gets_a_fin(void **state)
 	all_that_was_sent_arrives(SOME, 16384, 3000, false);
 }
 
+/* The peer resets the connection while the window of a stream is full, so nothing is read, and
+ * octets that arrived before the reset are unread. @at_once: the reset has come before any of them
+ * is read. */
+static void reset_behind_a_full_window(bool at_once)
+{
+	static const struct linger now = {.l_onoff = 1};
+	const struct fabric_piece window = {octets, FABRIC_STREAM_WINDOW};
+	struct ddp_header h = {.tagged = true, .opcode = RDMAP_WRITE};
+	static uint8_t payload[SOME], wire[SOME + 64];
+	struct segment to;
+	nsec_t gone;
+	int fd;
+
+	start(false);
+	fd = sock_pair_raw_open(&pair);
+	assert_int_equal(fabric_stream(pair.server, &window, LEN, NULL, &to), 0);
+	h.stag = to.handle;
+	for (h.offset = to.offset; h.offset < to.offset + 8 * SOME; h.offset += SOME) {
+		size_t n = make_fpdu(wire, &h, payload, SOME, true);
+
+		assert_int_equal(send(fd, wire, n, 0), n);
+	}
+	while (!at_once && !pair.server->sink_blocked)
+		sock_pair_step(&pair);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
+	close(fd);
+	gone = poll_loop_now();
+	assert_int_equal(sock_pair_wait(&pair, pair.server, FABRIC_EV_DISCONNECTED, 1)->status,
+			 ERR_CLOSED);
+	print_message("noticed after %llu ms\n",
+		      (unsigned long long)((poll_loop_now() - gone) / NSEC_PER_MS));
+	end();
+}
+
+static void a_reset_behind_a_full_window_is_noticed(void **state)
+{
+	(void)state;
+	reset_behind_a_full_window(false);
+	reset_behind_a_full_window(true);
+}
+
 static int set_own(void **state)
 {
 	char text[32];
@@ -178,6 +219,7 @@ int main(void)
 		cmocka_unit_test(the_port_is_free_at_once),
 		cmocka_unit_test(a_reset_is_not_faster_than_octets),
 		cmocka_unit_test(a_peer_that_acknowledges_late_gets_a_fin),
+		cmocka_unit_test(a_reset_behind_a_full_window_is_noticed),
 	};
 
 	return cmocka_run_group_tests(tests, set_own, NULL);
