@@ -212,6 +212,17 @@ static bool is_marked(const struct txn *t, uint32_t end)
 	return memcmp(t->reply.addr + end - 4, mark + (end - 4) % sizeof(t->mark), 4) == 0;
 }
 
+/* Whether the octets of the reported length behind its last whole word still hold the mark. One octet
+ * of a reply that lacks its pad may be the same by chance: then the reply is taken for one that was
+ * not written to its end. */
+static bool tail_is_marked(const struct txn *t)
+{
+	const uint8_t *mark = (const uint8_t *)&t->mark;
+	uint32_t tail = t->reply.len % 4, at = t->reply.len - tail;
+
+	return tail && memcmp(t->reply.addr + at, mark + at % sizeof(t->mark), tail) == 0;
+}
+
 /* Linux adds the padded lengths of the Write chunks to that of the Reply chunk, and limits the
  * sum to the chunk's length. Return: how much it adds. */
 static uint64_t linux_adds(const struct txn *t)
@@ -241,7 +252,7 @@ static uint32_t mark_begins(const struct txn *t, uint32_t from, uint32_t end)
 /*
  * The end of the reply in a Reply chunk that was filled with the mark; 0: the reported length is false
  *
- * A reply whose last word is the mark was not written to its end. It is cut where the mark begins in
+ * A reply whose last word, or part of a word, is the mark was not written to its end. It is cut where the mark begins in
  * two cases: the server reported the length of the chunk; or the octets of mark are exactly those
  * that Linux adds.
  */
@@ -250,7 +261,7 @@ static uint32_t marked_end(const struct txn *t)
 	uint64_t added = linux_adds(t);
 	uint32_t len = t->reply.len, whole = len - len % 4, least;
 
-	if (!t->mark || !whole || !is_marked(t, whole))
+	if (!t->mark || !(tail_is_marked(t) || (whole && is_marked(t, whole))))
 		return len;
 	if (len == t->reply.cap)
 		return mark_begins(t, 0, whole);

@@ -11,6 +11,7 @@ enum { LINES = 512, LINE_BYTES = 300 };
 struct world stage;
 uint32_t stage_cut_through_bytes;
 nsec_t stage_reply_timeout;
+bool stage_no_written;
 static char lines[LINES][LINE_BYTES];
 static unsigned nlines;
 
@@ -50,6 +51,7 @@ static void set(unsigned client, unsigned server, bool raw_client)
 	s.pairs = 2;
 	s.cut_through_bytes = stage_cut_through_bytes;
 	s.reply_timeout = stage_reply_timeout;
+	s.net.no_written = stage_no_written;
 	s.net.latency_min = 20000; /* what is sent together arrives before any answer */
 	s.net.latency_max = 30000;
 	s.memory = s.peer_memory = 64 << 20;

@@ -15,6 +15,7 @@ extern struct world stage;
 /* Values for the next stage, as in struct setup. */
 extern uint32_t stage_cut_through_bytes;
 extern nsec_t stage_reply_timeout;
+extern bool stage_no_written;
 
 /** stage_client - set up a raw client that has begun to speak @version, and a server of @server. */
 void stage_client(unsigned version, unsigned server);

@@ -11,15 +11,8 @@
 #include "base/log.h"
 #include "tests/session/stage.h"
 
-enum {
-	CALL_INLINE = 10,
-	GRANT = 5,
-	ERROR_TYPE = 4,
-	CHUNK_CODE = 2,
-	SYSTEM_CODE = 100,
-	WROTE = 104,
-	MIB = 1 << 20,
-};
+enum { CALL_INLINE = 10, GRANT = 5, ERROR_TYPE = 4, CHUNK_CODE = 2, SYSTEM_CODE = 100 };
+enum { WROTE = 104, MIB = 1 << 20 };
 
 /** struct play - behaviour of the raw server: the first call is answered correctly, the second as
  * the test says. */
@@ -281,6 +274,7 @@ static void a_reply_is_never_shortened_in_silence(void **state)
 		{2, 3000, WROTE + 3000},
 		{1, 3000, WROTE + 4},
 		{2, 3000, 5000 /* all of it */},
+		{1, 3000, WROTE + 1 /* with .no_written */},
 	};
 
 	(void)state;
@@ -292,12 +286,13 @@ static void a_reply_is_never_shortened_in_silence(void **state)
 			spec.nwrites = 1;
 			spec.write_caps[0] = spec.writes[0] = rows[row].write;
 		}
+		stage_no_written = row == sizeof(rows) / sizeof(rows[0]) - 1;
 		begin(1 + i % 2, rows[row].vers, report_of_reply_chunk);
-		play.writes = WROTE;
-		play.told = rows[row].told;
+		play.writes = WROTE, play.told = rows[row].told;
 		peer_call(client(), &spec);
 		refused();
 	}
+	stage_no_written = false;
 }
 
 /* A call of a program that the gateway does not know. */
