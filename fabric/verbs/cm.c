@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -32,6 +33,11 @@
  * when the route is resolved; until then its posts wait in its ring.
  */
 
+#define NO_DEVICE "no RDMA device leads there, see rdma link and ip route get"
+#define NO_DEVICE_FROM                                                                             \
+	"no RDMA device with that source address leads there, see rdma link and ip rule"
+#define NO_ROUTE "no route, see ip route get, or the subnet manager of InfiniBand"
+
 /* The private data of a CM event has a fixed size. All zeros means that there is none. */
 static void copy_private_data(struct vevent *e, const struct rdma_conn_param *p)
 {
@@ -45,16 +51,24 @@ static void copy_private_data(struct vevent *e, const struct rdma_conn_param *p)
 	e->pd_len = any ? len : 0;
 }
 
+/* librdmacm does steps of its own while it reports an event. If one of them fails, the event's
+ * status is -1, which would be EPERM, and errno has the cause. */
+static int status_of(const struct rdma_cm_event *got)
+{
+	return got->status == -1 ? -(errno ? errno : EIO) : got->status;
+}
+
 bool cm_next(struct rdma_event_channel *channel, struct vevent *e)
 {
 	struct rdma_cm_event *got;
 
+	errno = 0;
 	if (rdma_get_cm_event(channel, &got))
 		return false;
 	*e = (struct vevent){.type = got->event,
 			     .id = got->id,
 			     .listen_id = got->listen_id,
-			     .status = got->status,
+			     .status = status_of(got),
 			     .ird = got->param.conn.responder_resources,
 			     .ord = got->param.conn.initiator_depth};
 	switch (got->event) {
@@ -128,12 +142,24 @@ static void log_no_pair(const struct verbs_conn *c, const char *event, int err)
 		 "cause=%s why=\"no queue pair: %s%s\"", err_name(err), strerror(errno), hint);
 }
 
-/* @err: an errno, which may mean a failure of this machine itself. */
+/* A step of set-up failed with the errno @err, of either sign; 0: unknown. An errno without words of
+ * its own is logged, because @why then says only which step failed. */
+static void note_failed(struct verbs_conn *c, int err, int otherwise, const char *why)
+{
+	const char *step = why;
+	int status = strings_setup(err, otherwise, &why);
+	char host[FABRIC_ADDR_TEXT];
+
+	if (why == step && err && abs(err) != ENODEV)
+		log_peer(LOG_LEVEL_WARN, "verbs.connect", fabric_addr_host(&c->base.peer, host),
+			 "cause=%s why=\"%s: %s\"", err_name(status), step, strerror(abs(err)));
+	conn_close_note_cause(c, status, why);
+}
+
 static void finish_failed(struct verbs_conn *c, int err, int otherwise, const char *why)
 {
-	int status = strings_local(err, otherwise, &why);
-
-	end_finish(c, status, why);
+	note_failed(c, err, otherwise, why);
+	end_finish(c, c->status, c->why);
 }
 
 static void on_route(struct verbs_conn *c)
@@ -154,11 +180,7 @@ static void on_route(struct verbs_conn *c)
 	}
 	param = conn_param(c, c->own_pd, c->own_pd_len);
 	c->state = VERBS_CONNECTING;
-	if (rdma_connect(c->id, &param) == 0)
-		return;
-	if (errno == ECONNREFUSED)
-		end_finish(c, ERR_REFUSED, "nobody listens there");
-	else
+	if (rdma_connect(c->id, &param))
 		finish_failed(c, errno, ERR_IO, "the device cannot connect");
 }
 
@@ -167,7 +189,7 @@ static void on_address(struct verbs_conn *c)
 	if (!device_adopt(c->v, c->id))
 		end_finish(c, ERR_LOCAL, "the RDMA device cannot be used");
 	else if (rdma_resolve_route(c->id, (int)c->tuning.resolve_ms))
-		finish_failed(c, errno, ERR_REFUSED, "no route");
+		finish_failed(c, errno, ERR_REFUSED, NO_ROUTE);
 }
 
 static void on_established(struct verbs_conn *c, const struct vevent *e)
@@ -212,10 +234,10 @@ void cm_handle(struct verbs_conn *c, const struct vevent *e)
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR: /* ports were chosen before, so an address is missing */
 		finish_failed(c, e->status == -EADDRNOTAVAIL ? 0 : e->status, ERR_REFUSED,
-			      "no RDMA device leads there");
+			      NO_DEVICE);
 		break;
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		finish_failed(c, e->status, ERR_REFUSED, "no route");
+		finish_failed(c, e->status, ERR_REFUSED, NO_ROUTE);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		on_established(c, e);
@@ -253,34 +275,28 @@ void cm_expired(struct verbs_conn *c)
 
 /* Operations of the contract */
 
-static int resolve(struct verbs_conn *c, const struct fabric_addr *from,
-		   const struct fabric_addr *to)
+/* With @from, the kernel has one error for an address without a device and for a lack of ports. */
+static void note_unresolved(struct verbs_conn *c, int err, const struct fabric_addr *from)
+{
+	note_failed(c, err, ERR_REFUSED, from ? NO_DEVICE_FROM : NO_DEVICE);
+	if (from && err == EADDRNOTAVAIL)
+		c->why = NO_DEVICE_FROM ", or it has no port left";
+}
+
+/* A failure is reported by DISCONNECTED, as any later one. */
+static void resolve(struct verbs_conn *c, const struct fabric_addr *from,
+		    const struct fabric_addr *to)
 {
 	struct sockaddr_storage ss = to->ss, own = {0};
-	const char *why = "no connection identifier";
-	int err;
 
-	if (rdma_create_id(c->v->channel, &c->id, c, RDMA_PS_TCP))
-		return strings_local(errno, ERR_IO, &why);
 	if (from)
 		own = from->ss;
-	if (rdma_resolve_addr(c->id, from ? (struct sockaddr *)&own : NULL, (struct sockaddr *)&ss,
-			      (int)c->tuning.resolve_ms)) {
-		err = errno;
-		/* Reported by DISCONNECTED, as any other failure of fabric_connect(). */
-		c->caused = true;
-		c->why = from ? "no RDMA device with that source address leads there"
-			      : "no RDMA device leads there";
-		c->status = strings_local(err, ERR_REFUSED, &c->why);
-		if (from && err == EADDRNOTAVAIL) /* the kernel does not say more */
-			c->why =
-				"no RDMA device with that source address leads there, or it has no "
-				"port left";
-		wake_conn_in(c, 1);
-		return 0;
-	}
-	wake_conn_in(c, c->v->cfg.setup_timeout_ms);
-	return 0;
+	if (rdma_create_id(c->v->channel, &c->id, c, RDMA_PS_TCP))
+		note_failed(c, errno, ERR_LOCAL, "no RDMA device works here, see rdma link");
+	else if (rdma_resolve_addr(c->id, from ? (struct sockaddr *)&own : NULL,
+				   (struct sockaddr *)&ss, (int)c->tuning.resolve_ms))
+		note_unresolved(c, errno, from);
+	wake_conn_in(c, c->caused ? 1 : c->v->cfg.setup_timeout_ms);
 }
 
 int cm_connect(struct fabric *f, const struct fabric_addr *to,
@@ -300,12 +316,11 @@ int cm_connect(struct fabric *f, const struct fabric_addr *to,
 	if (c->own_pd_len)
 		memcpy(c->own_pd, params->private_data, c->own_pd_len);
 	err = queue_depths(c, params);
-	if (!err)
-		err = resolve(c, params->from, to);
 	if (err) {
 		end_free(c);
 		return err;
 	}
+	resolve(c, params->from, to);
 	*conn = &c->base;
 	return 0;
 }
@@ -325,6 +340,18 @@ int cm_prepare(struct fabric_conn *fc, const struct fabric_conn_params *params)
 	return err;
 }
 
+/* An accept fails most often because the peer is gone. */
+static int accept_failed(const struct verbs_conn *c, int err)
+{
+	const char *why = NULL;
+	char host[FABRIC_ADDR_TEXT];
+
+	if (strings_setup(err, ERR_CLOSED, &why) == ERR_LOCAL)
+		log_peer(LOG_LEVEL_WARN, "verbs.accept", fabric_addr_host(&c->base.peer, host),
+			 "cause=%s why=\"%s\"", err_name(ERR_LOCAL), why);
+	return ERR_CLOSED;
+}
+
 int cm_accept(struct fabric_conn *fc, const struct fabric_conn_params *params, void *owner)
 {
 	struct verbs_conn *c = vconn_of(fc);
@@ -342,7 +369,7 @@ int cm_accept(struct fabric_conn *fc, const struct fabric_conn_params *params, v
 	submit_conn(c);
 	param = conn_param(c, params->private_data, params->private_data_len);
 	if (rdma_accept(c->id, &param))
-		return ERR_CLOSED; /* the peer is gone */
+		return accept_failed(c, errno);
 	share_set_timer(c);
 	c->state = VERBS_ACCEPTED;
 	wake_conn_in(c, c->v->cfg.setup_timeout_ms);

@@ -87,27 +87,46 @@ int strings_reject(bool iwarp, int reason, const char **why)
 	}
 }
 
-int strings_local(int err, int otherwise, const char **why)
+#define NO_PORT "no source port is left toward it, see net.ipv4.ip_local_port_range"
+#define NO_MEMORY "this machine is out of descriptors or memory, see ulimit -n, ulimit -l and free"
+#define FORBIDDEN "this machine forbids it, see ip route get, and its security policy"
+#define UNREACHABLE "it cannot be reached, see ip route get and ip neigh"
+
+/* Errors of the kernel's connection manager (addr.c, cma.c, ucma.c and iwcm.c of
+ * drivers/infiniband/core), of drivers and of librdmacm, about which an operator can do something.
+ * Not here: EINVAL, which has many causes, and ENODEV, for which callers have words. */
+static const struct setup_error {
+	int error, status;
+	const char *why;
+} setup_errors[] = {
+	{EADDRNOTAVAIL, ERR_LOCAL, NO_PORT},
+	{EADDRINUSE, ERR_LOCAL, NO_PORT},
+	{EAGAIN, ERR_LOCAL, NO_MEMORY},
+	{EMFILE, ERR_LOCAL, NO_MEMORY},
+	{ENFILE, ERR_LOCAL, NO_MEMORY},
+	{ENOBUFS, ERR_LOCAL, NO_MEMORY},
+	{ENOMEM, ERR_LOCAL, NO_MEMORY},
+	{ENOSPC, ERR_LOCAL, "the RDMA device has no queue or handle left, see rdma resource"},
+	{EPERM, ERR_LOCAL, FORBIDDEN},
+	{EACCES, ERR_LOCAL, FORBIDDEN},
+	{ENETUNREACH, ERR_REFUSED, "this machine has no route to it, see ip route get"},
+	{ENETDOWN, ERR_REFUSED, "the interface that leads there is down, see ip link"},
+	{EHOSTUNREACH, ERR_REFUSED, UNREACHABLE},
+	{EHOSTDOWN, ERR_REFUSED, UNREACHABLE},
+	{ECONNREFUSED, ERR_REFUSED, "nobody listens there"},
+	{ECONNRESET, ERR_CLOSED, "it ended the connection during set-up"},
+	{ETIMEDOUT, ERR_TIMEOUT, "no answer, see ip neigh, or the subnet manager of InfiniBand"},
+};
+
+int strings_setup(int err, int otherwise, const char **why)
 {
-	switch (err < 0 ? -err : err) {
-	case EADDRNOTAVAIL:
-	case EADDRINUSE:
-		*why = "no source port is left toward it";
-		return ERR_LOCAL;
-	case EAGAIN:
-	case EMFILE:
-	case ENFILE:
-	case ENOBUFS:
-	case ENOMEM:
-		*why = "this machine is out of descriptors or memory";
-		return ERR_LOCAL;
-	case EPERM:
-	case EACCES:
-		*why = "this machine forbids it";
-		return ERR_LOCAL;
-	default:
-		return otherwise;
-	}
+	err = err < 0 ? -err : err;
+	for (unsigned i = 0; i < sizeof(setup_errors) / sizeof(*setup_errors); i++)
+		if (setup_errors[i].error == err) {
+			*why = setup_errors[i].why;
+			return setup_errors[i].status;
+		}
+	return otherwise;
 }
 
 int strings_async(int type, const char **why)

@@ -16,15 +16,16 @@ int strings_completion(enum ibv_wc_status status, bool is_recv, const char **why
 int strings_reject(bool iwarp, int reason, const char **why);
 
 /**
- * strings_local - whether a failure of the connection manager is one of this machine, so that the
- * peer may be in order
+ * strings_setup - the cause for which a step of a connection's set-up failed, and what an operator
+ * can do about it
  * @err: errno, of either sign
  *
- * Failures of this machine: ports, descriptors or memory are short, or a policy forbids the
- * address.
- * Return: ERR_LOCAL, with *@why set; otherwise @otherwise, and *@why is unchanged.
+ * ERR_LOCAL is a failure of this machine, so the peer may be in order: ports, descriptors or memory
+ * are short, or a policy forbids the address.
+ * Return: enum err, with *@why set; @otherwise, with *@why unchanged, if @err says no more than
+ *         that the step failed.
  */
-int strings_local(int err, int otherwise, const char **why);
+int strings_setup(int err, int otherwise, const char **why);
 
 /** strings_async - the cause of a connection's end for a device's event @type about its queue pair.
  * Return: enum err, with *@why in words. */

@@ -324,6 +324,8 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, v
 {
 	struct rdma_cm_id **at = find_id(NULL);
 
+	if (adapter.create_errno)
+		return failed(adapter.create_errno);
 	assert_non_null(at);
 	*id = *at = mem_zalloc(sizeof(**id));
 	(*id)->channel = channel;
@@ -357,6 +359,36 @@ int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 		return failed(ENODEV);
 	id->verbs = adapter.contexts[last];
 	return 0;
+}
+
+static int step(int error)
+{
+	return error ? failed(error) : 0;
+}
+
+int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struct sockaddr *to, int ms)
+{
+	(void)from, (void)to, (void)ms;
+	id->verbs = &adapter.context;
+	return step(adapter.resolve_errno);
+}
+
+int rdma_resolve_route(struct rdma_cm_id *id, int ms)
+{
+	(void)id, (void)ms;
+	return step(adapter.route_errno);
+}
+
+int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
+{
+	(void)id, (void)param;
+	return step(adapter.connect_errno);
+}
+
+int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
+{
+	(void)id, (void)param;
+	return step(adapter.accept_errno);
 }
 
 int rdma_listen(struct rdma_cm_id *id, int backlog)
@@ -398,6 +430,8 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 		return failed(EAGAIN);
 	adapter.has_cm_event = false;
 	*event = &adapter.cm_event;
+	if (adapter.cm_event_errno)
+		errno = adapter.cm_event_errno;
 	return 0;
 }
 

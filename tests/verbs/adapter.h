@@ -56,7 +56,9 @@ struct adapter {
 	bool refuses_inv;    /* the device refuses Send with Invalidate */
 	bool is_full;	     /* no protection domain can be made */
 	int pair_errno, cq_errno, arm_errno; /* if not 0: why no queue can be made, or armed */
-	uint32_t max_inline;		     /* octets of inline data */
+	/* if not 0: why a step of a connection's set-up fails */
+	int create_errno, resolve_errno, route_errno, connect_errno, accept_errno;
+	uint32_t max_inline;	/* octets of inline data */
 	uint32_t grants_inline; /* if not 0: octets that it grants when more are asked for */
 	/* the real limit; the limit that the kernel reports for Sends and Receives */
 	uint32_t max_send_sge, max_sge;
@@ -85,6 +87,7 @@ struct adapter {
 	/* Connection events for identifiers that the code under test made. */
 	struct rdma_cm_event cm_event;
 	bool has_cm_event;
+	int cm_event_errno; /* errno that librdmacm leaves when it reports the event */
 	struct rdma_cm_id *ids[ADAPTER_IDS]; /* current ones */
 
 	struct verbs v;

@@ -63,21 +63,36 @@ static void rejections(void **state)
 static void shortages_are_ours(void **state)
 {
 	static const int ours[] = {EADDRNOTAVAIL, EADDRINUSE, EAGAIN, EMFILE, ENFILE,
-				   ENOBUFS,	  ENOMEM,     EPERM,  EACCES};
-	static const int others[] = {0, ECONNREFUSED, ETIMEDOUT, ENETUNREACH, EHOSTUNREACH, ENODEV};
+				   ENOBUFS,	  ENOMEM,     ENOSPC, EPERM,  EACCES};
 	const char *why;
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(ours) / sizeof(*ours); i++)
 		for (int sign = -1; sign <= 1; sign += 2) {
 			why = NULL;
-			assert_int_equal(strings_local(sign * ours[i], ERR_REFUSED, &why),
+			assert_int_equal(strings_setup(sign * ours[i], ERR_REFUSED, &why),
 					 ERR_LOCAL);
 			assert_non_null(why);
 		}
+}
+
+/* An error that says what is wrong has words of its own; any other leaves the caller's words. */
+static void errors_of_the_network_have_words(void **state)
+{
+	static const int known[] = {ECONNREFUSED, ECONNRESET,	ETIMEDOUT, ENETUNREACH,
+				    ENETDOWN,	  EHOSTUNREACH, EHOSTDOWN};
+	static const int others[] = {0, ENODEV, EINVAL, EIO, ENODATA, ENOSYS};
+	const char *why;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		why = NULL;
+		assert_int_equal(err_class(strings_setup(known[i], ERR_PROTO, &why)), ERR_CLASS_IO);
+		assert_non_null(why);
+	}
 	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		why = NULL;
-		assert_int_equal(strings_local(-others[i], ERR_REFUSED, &why), ERR_REFUSED);
+		assert_int_equal(strings_setup(-others[i], ERR_REFUSED, &why), ERR_REFUSED);
 		assert_null(why);
 	}
 }
@@ -89,6 +104,7 @@ int main(void)
 		cmocka_unit_test(breaches_are_the_peers),
 		cmocka_unit_test(rejections),
 		cmocka_unit_test(shortages_are_ours),
+		cmocka_unit_test(errors_of_the_network_have_words),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
