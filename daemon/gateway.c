@@ -126,16 +126,16 @@ static unsigned choose_fabric(struct gateway *gw, const struct config_end *end)
 	return gw->is_settled ? 0 : intern_fabric(gw, end);
 }
 
-static int map_address(const struct config_route *route, const struct config_end *end,
-		       const char *address, const char *file, struct fabric_addr *addr)
+static int map_listen(const struct config_route *route, const char *file, struct fabric_addr *addr)
 {
-	int err = fabric_addr_parse(address, end->port, addr);
+	const struct config_end *end = &route->listen;
+	int err = fabric_addr_parse(end->address, end->port, addr);
 
 	if (err == ERR_IO)
 		log_error("address.failed",
 			  "config=\"%s:%u\" route=%s address=%s why=\"there is no such interface: "
 			  "name one that ip link lists, or make it before the gateway starts\"",
-			  file, end->line, route->name, address);
+			  file, end->line, route->name, end->address);
 	return err;
 }
 
@@ -292,13 +292,18 @@ static void choose_families(const struct config_sources *sources, struct servers
 	}
 }
 
-/* Return: 0; ERR_CONFIG; or ERR_IO: an address names an interface that is missing (logged, with
- * @file). */
-static int find_servers(const struct config_route *from, const char *file,
-			struct servers_config *to)
+/* Whether @host is an address that stays what it is. Any other is looked up as often as the name of
+ * a server: an interface has another number when it was made again. */
+static bool is_fixed(const char *host)
+{
+	return config_is_literal(host) && !strchr(host, '%');
+}
+
+/* Return: 0 or ERR_CONFIG. */
+static int find_servers(const struct config_route *from, struct servers_config *to)
 {
 	const struct config_end *up = &from->upstream;
-	int first = 0;
+	int err = 0;
 
 	memset(to, 0, sizeof(*to));
 	to->nhosts = config_hosts(up);
@@ -307,17 +312,14 @@ static int find_servers(const struct config_route *from, const char *file,
 	to->probes = up->probe_interval_s > 0;
 	to->timeout = up->timeout_s * NSEC_PER_SEC;
 	choose_families(&up->sources, to);
-	for (unsigned i = 0; i < to->nhosts; i++) {
+	for (unsigned i = 0; i < to->nhosts && !err; i++) {
 		struct servers_host *host = &to->hosts[i];
-		int err = 0;
 
 		snprintf(host->name, sizeof(host->name), "%s", config_host(up, i));
-		if (config_is_literal(host->name))
-			err = map_address(from, up, host->name, file, &host->addr);
-		if (!first)
-			first = err;
+		if (is_fixed(host->name))
+			err = fabric_addr_parse(host->name, up->port, &host->addr);
 	}
-	return first;
+	return err;
 }
 
 /* A changed route keeps its struct servers with all that is known. The new settings of servers take
@@ -329,18 +331,18 @@ static struct servers *inherited(const struct gateway *gw, unsigned slot)
 	return was == GATEWAY_NONE || was == slot ? NULL : gw->listens[was].servers;
 }
 
-static int map_servers(struct gateway *gw, unsigned slot, const char *file)
+static int map_servers(struct gateway *gw, unsigned slot)
 {
 	struct gateway_listen *listen = &gw->listens[slot];
 	struct servers_config cfg;
 	struct servers *was = inherited(gw, slot);
-	int err = find_servers(listen->from, file, &cfg);
+	int err = find_servers(listen->from, &cfg);
 
 	if (err)
 		return err;
 	listen->servers = was ? servers_hold(was) : servers_new(&cfg, gw->changes);
 	gw->routes[slot].servers = listen->servers;
-	gw->routes[slot].several = cfg.nhosts > 1 || !cfg.hosts[0].addr.len;
+	gw->routes[slot].several = cfg.nhosts > 1 || !config_is_literal(cfg.hosts[0].name);
 	gw->routes[slot].probe_interval = listen->from->upstream.probe_interval_s * NSEC_PER_SEC;
 	gw->routes[slot].move_timeout_s = &gw->drain_s;
 	return listen->servers ? 0 : ERR_NOMEM;
@@ -349,7 +351,7 @@ static int map_servers(struct gateway *gw, unsigned slot, const char *file)
 int gateway_configure_servers(struct gateway *gw, unsigned slot)
 {
 	struct servers_config cfg;
-	int err = find_servers(gw->listens[slot].from, "", &cfg);
+	int err = find_servers(gw->listens[slot].from, &cfg);
 
 	return err ? err : servers_configure(gw->listens[slot].servers, &cfg);
 }
@@ -384,7 +386,7 @@ int gateway_map(struct gateway *gw, unsigned slot, const struct config_route *fr
 {
 	struct gateway_listen *listen = &gw->listens[slot];
 	struct proxy_route *to = &gw->routes[slot];
-	int err, upstream_err;
+	int err;
 
 	listen->from = mem_zalloc(sizeof(*from));
 	if (!listen->from)
@@ -402,9 +404,8 @@ int gateway_map(struct gateway *gw, unsigned slot, const struct config_route *fr
 	err = number_listener(to);
 	if (err)
 		return err;
-	err = map_address(from, &from->listen, from->listen.address, file, &listen->addr);
-	upstream_err = map_servers(gw, slot, file);
-	return err ? err : upstream_err;
+	err = map_listen(from, file, &listen->addr);
+	return err ? err : map_servers(gw, slot);
 }
 
 void gateway_free_slot(struct gateway *gw, unsigned slot)

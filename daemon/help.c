@@ -42,7 +42,7 @@ const char help_text[] =
 "  0  ended by a signal, or the FILE is good\n"
 "  1  the configuration has problems\n"
 "  2  wrong usage\n"
-"  3  cannot listen on an address, an interface of a route is missing, --take-over failed,\n"
+"  3  cannot listen on an address, an interface of a listen is missing, --take-over failed,\n"
 "     or standard output cannot be written\n"
 "  4  memory, descriptors or threads are short, or a worker failed\n"
 "\n"

@@ -5,7 +5,8 @@
  * - A worker whose client waits for a name takes a ticket from the route's struct servers, and
  *   wakes the main thread.
  * - The main thread asks names.h for each expired name. names.h asks the resolver unless its answer
- *   is still valid.
+ *   is still valid. A link-local address counts as a name, because the number of its interface
+ *   changes when the interface is made again.
  * - When all names have an answer newer than the request, the ticket is answered and the workers
  *   are woken. Tickets taken meanwhile wait for the next round.
  * - Old slots of a route, which sessions still use, share struct servers with the route's new slot.
@@ -22,6 +23,8 @@
 #include "daemon/names.h"
 #include "daemon/resolver.h"
 #include "daemon/worker.h"
+
+#define INTERFACE_TTL (1 * NSEC_PER_SEC)
 
 /* One round of look-ups, for the servers of one route. */
 struct round {
@@ -52,8 +55,26 @@ static void notify(void *arg)
 	loop_wake(u->loop);
 }
 
+/* An address with an interface. The kernel numbers interfaces; one that is made again has another
+ * number. */
+static void find_interface(struct name *name)
+{
+	struct names_answer a = {.result = NAMES_FOUND, .ttl = INTERFACE_TTL, .n = 1};
+
+	if (fabric_addr_parse(name->text, 0, &a.addrs[0]))
+		a = (struct names_answer){
+			.result = NAMES_NONE,
+			.why = "there is no such interface: name one that ip link "
+			       "lists"};
+	names_answer(name, &a, loop_now());
+}
+
 static bool ask(void *arg, struct name *name)
 {
+	if (strchr(name->text, '%')) {
+		find_interface(name);
+		return true;
+	}
 	return resolver_ask(((struct upstreams *)arg)->resolver, name);
 }
 

@@ -616,9 +616,33 @@ case_link_local() {
     ip link delete near
     expect_exit 3 "$BIN/rpcrdma-gw" -c "$CONF"
     says "event=address.failed config=\"$CONF:6\" route=one address=fe80::1%near why=\"there is no such interface"
-    says "event=address.failed config=\"$CONF:7\" route=one address=fe80::2%near why=\"there is no such interface"
     expect_exit 2 "$BIN/rpcrdma-probe" "iwarp:$HOST:20049"
     says 'no such interface'
+}
+# The interface of a server's link-local address comes after the gateway has started, and is made again later, with another number.
+case_link_local_again() {
+    ip link set lo up || exit 77
+    HOST=127.0.0.1
+    configure
+    sed -i '/upstream/s/127.0.0.1/fe80::2%near/' "$CONF"
+    gateway
+    expect_exit 1 "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20049" --version 1 --op null --count 1 --timeout 5
+    expect 'event=name.failed name=fe80::2%near known=0 why="there is no such interface: name one that ip link lists"'
+    expect 'event=session.end .*cause=refused why="the names of its servers lead to no address"'
+    for _ in 1 2; do
+        ip link add near type veth peer name far &&
+            ip address add fe80::1/64 dev near nodad && ip address add fe80::2/64 dev far nodad &&
+            ip link set near up && ip link set far up || exit 77
+        wait_for 10 is_linked || fail "the link does not come up"
+        HOST='[fe80::2%far]' perf_server 20050
+        wait_for 20 client --version 1 --op null --count 20 >"$DIR/out" 2>&1 || fail "no service with interface $(cat /sys/class/net/near/ifindex)"
+        client --version 1 --op echo --count 20 --json >"$DIR/out" 2>&1 || fail "no service"
+        says '"errors": 0'
+        kill "$pid"
+        wait "$pid"
+        ip link delete near
+    done
+    stop 0 3
 }
 # Under BBR: a peer on this machine is not paced, a peer on another has the machine's congestion control.
 case_pacing() {
@@ -1030,7 +1054,7 @@ case_sandbox_system_folder() {
 
 declare -F "case_$CASE" >/dev/null || fail "no such case"
 # In a network of its own, where there may be one.
-if [[ $CASE =~ ^(link_local|pacing)$ ]] && [ -z "${NETWORK:-}" ]; then
+if [[ $CASE =~ ^(link_local|link_local_again|pacing)$ ]] && [ -z "${NETWORK:-}" ]; then
     unshare -rn true 2>/dev/null || exit 77
     NETWORK=own exec unshare -rn "$0" "$BIN" "$CASE"
 fi
