@@ -21,7 +21,7 @@ struct address address_parse(const char *text);
 bool address_is_any(const struct address *a);
 
 /** address_is_link_local - in fe80::/10. On another link the same address may belong to another
- * host. */
+ * machine. */
 bool address_is_link_local(const struct address *a);
 
 /** address_is_mapped - in ::ffff:0:0/96: an IPv4 address, written as IPv6. */

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/** addr - addresses of hosts, and their text; for numeric addresses only. */
+/** addr - addresses of peers, and their text; for numeric addresses only. */
 
-/** struct fabric_addr - a host address and port, resolved. */
+/** struct fabric_addr - an address and a port, resolved. */
 struct fabric_addr {
 	struct sockaddr_storage ss;
 	socklen_t len;
@@ -37,18 +37,19 @@ enum { FABRIC_ADDR_TEXT = 72 };
 const char *fabric_addr_format(const struct fabric_addr *addr, char *text);
 
 /**
- * fabric_addr_host - write the name of the host of the peer at @addr to @text
+ * fabric_addr_host - write the client address of the peer at @addr to @text; a server's counts in
+ * the same way
  * @text: room for FABRIC_ADDR_TEXT octets
  *
- * A host is an IPv4 address, or an IPv6 network of 64 bits ("2001:db8:0:1::/64"), because a machine
- * can use any number of addresses of its network. Each link-local address is a host of its own. An
- * IPv4 address that is mapped into IPv6 counts as IPv4.
+ * A client address is an IPv4 address, or an IPv6 network of 64 bits ("2001:db8:0:1::/64"), because
+ * a machine can use any number of addresses of its network. Each link-local address is a client
+ * address of its own. An IPv4 address that is mapped into IPv6 counts as IPv4.
  * Return: @text.
  */
 const char *fabric_addr_host(const struct fabric_addr *addr, char *text);
 
-/** fabric_addr_key - write the host of @addr (fabric_addr_host()) to @key as FABRIC_ADDR_KEY
- * octets. Two keys are equal if their hosts are. */
+/** fabric_addr_key - write the client address of @addr (fabric_addr_host()) to @key as
+ * FABRIC_ADDR_KEY octets. Two keys are equal if their client addresses are. */
 enum { FABRIC_ADDR_KEY = 20 };
 void fabric_addr_key(const struct fabric_addr *addr, uint8_t *key);
 

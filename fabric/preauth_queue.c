@@ -51,7 +51,7 @@ void preauth_queue_enter(struct preauth_queue *queue, struct preauth_queue_membe
 
 	assert(!m->host && !preauth_queue_is_full(queue));
 	host = (struct preauth_queue_host *)host_table_get(&queue->hosts, addr);
-	assert(host); /* there are as many host entries as members */
+	assert(host); /* there are as many entries as members */
 	if (host->host.uses == 1) {
 		list_init(&host->members);
 		list_init(&host->rank);

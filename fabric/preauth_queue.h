@@ -8,15 +8,15 @@
  * preauth_queue - a bounded set of connections that have not sent their first message
  *
  * State:  connections that have not sent a whole message hold memory and descriptors.
- * Danger: one host fills the set, and no other host can connect.
- * Rule:   when the set is full, the oldest member of the host with the most members has to leave.
- *         So a host that fills the set displaces its own connections, and a host with few keeps
- *         them. Among hosts with equal counts, the host that reached that count first loses its
- *         oldest.
+ * Danger: one client address fills the set, and no other client can connect.
+ * Rule:   when the set is full, the oldest member of the client address with the most members has
+ *         to leave. So a client address that fills the set displaces its own connections, and one
+ *         with few keeps them. Among client addresses with equal counts, the one that reached that
+ *         count first loses its oldest.
  * Pinned: tests/fabric/test_preauth_queue.c:a_host_with_many_displaces_its_own,
  *         :among_equals_the_oldest_goes, decision 66.
  *
- * Every call is O(1).
+ * In the names of this file a client address is a "host". Every call is O(1).
  */
 struct preauth_queue_host;
 
@@ -28,9 +28,9 @@ struct preauth_queue_member {
 struct preauth_queue {
 	struct host_table hosts;
 	unsigned most, count; /* members */
-	unsigned highest;     /* members of the host with the most */
-	/* hosts by their number of members; the host that reached a number first is first in its
-	 * list */
+	unsigned highest;     /* members of the client address with the most */
+	/* client addresses by their number of members; the one that reached a number first is first
+	 * in its list */
 	struct list *by_count;
 };
 
@@ -58,10 +58,10 @@ void preauth_queue_leave(struct preauth_queue *queue, struct preauth_queue_membe
 /** preauth_queue_first - the member that has to leave first; NULL: the queue is empty. */
 struct preauth_queue_member *preauth_queue_first(struct preauth_queue *queue);
 
-/** preauth_queue_count_of - how many members are of the host of @addr. */
+/** preauth_queue_count_of - how many members have the client address of @addr. */
 unsigned preauth_queue_count_of(const struct preauth_queue *queue, const struct fabric_addr *addr);
 
-/** preauth_queue_first_of - the oldest member of the host of @addr; NULL: it has none. */
+/** preauth_queue_first_of - the oldest member that has the client address of @addr; NULL: none. */
 struct preauth_queue_member *preauth_queue_first_of(const struct preauth_queue *queue,
 						    const struct fabric_addr *addr);
 

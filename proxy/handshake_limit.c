@@ -36,8 +36,8 @@ bool handshake_limit_enter(struct handshake_limit *d, struct handshake_slot *g,
 			   const struct fabric_addr *addr, nsec_t now)
 {
 	g->addr = *addr;
-	/* Handshakes that wait came first, unless they wait only because of their own host's
-	 * limit. */
+	/* Handshakes that wait came first, unless they wait only because of the limit of their own
+	 * client address or server. */
 	if (may_enter(d, addr)) {
 		enter(d, g, now);
 		return true;

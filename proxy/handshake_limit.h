@@ -11,11 +11,11 @@
  *
  * State:  each handshake under way holds memory and processor time; a handshake that waits for a
  *         place holds next to nothing.
- * Danger: one host opens connections without end, and no other host can authenticate.
- * Rule:   at most .inside.most handshakes run at once, and at most .each of one host; the others
- *         wait in order of arrival. If all places are taken and handshakes wait, the longest
- *         running one of the host with most of them has to end once it is older than
- *         HANDSHAKE_SLOT_TIME.
+ * Danger: one client opens connections without end, and no other client can authenticate.
+ * Rule:   at most .inside.most handshakes run at once, and at most .each of one client address, or
+ *         of one server; the others wait in order of arrival. If all places are taken and
+ *         handshakes wait, the longest running one of the client address, or server, with most of
+ *         them has to end once it is older than HANDSHAKE_SLOT_TIME.
  * Pinned: tests/session/test_hostauth.c:a_handshake_that_waits_too_long_is_closed
  *
  * Used inside of proxy/ only.
@@ -24,7 +24,7 @@
 
 struct handshake_limit {
 	struct preauth_queue inside; /* handshakes under way; .most is 0: there is no limit */
-	unsigned each;		     /* most handshakes of one host in .inside */
+	unsigned each;		     /* most of one client address, or server, in .inside */
 	struct list waiting; /* struct handshake_slot that wait for a place, in order of arrival */
 };
 
@@ -36,8 +36,8 @@ struct handshake_slot {
 	nsec_t since;		 /* when it got its place */
 };
 
-/** handshake_limit_init - at most @most handshakes at once, @each of one host. Allocates here and
- * never later. Return: 0 or ERR_NOMEM; handshake_limit_fini() is due. */
+/** handshake_limit_init - at most @most handshakes at once, @each of one client address or server.
+ * Allocates here and never later. Return: 0 or ERR_NOMEM; handshake_limit_fini() is due. */
 int handshake_limit_init(struct handshake_limit *d, unsigned most, unsigned each,
 			 uint64_t seed) WARN_UNUSED;
 void handshake_limit_fini(struct handshake_limit *d);

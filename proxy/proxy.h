@@ -108,8 +108,8 @@ struct proxy_config {
 	 * .max_sessions of this relay alone. */
 	struct session_limits *session_limits;
 	/* Limit of silent sessions: their client has sent no message yet, or has to prove a name
-	 * and has not. For one more, the oldest of the host with most of them is closed. 0:
-	 * .max_sessions. */
+	 * and has not. For one more, the oldest of the client address with most of them is closed.
+	 * 0: .max_sessions. */
 	uint32_t max_setups;
 	/* Largest data item or continued message, octets. Calls and replies in chunks may be longer:
 	 * budget_message(). */

@@ -12,10 +12,10 @@
 /*
  * State:  all places for handshakes are taken, and others wait.
  * Danger: peers that answer slowly keep all places, and no other peer can authenticate.
- * Rule:   the longest running handshake of the host with most of them ends once it is older than
- *         HANDSHAKE_SLOT_TIME. A client's session ends with it. A server's leg ends alone, because
- *         the client may have another server. A handshake that is computed by threads here is not
- *         at fault: its time begins anew.
+ * Rule:   the longest running handshake of the client address, or server, with most of them ends
+ *         once it is older than HANDSHAKE_SLOT_TIME. A client's session ends with it. A server's
+ *         leg ends alone, because the client may have another server. A handshake that is computed
+ *         by threads here is not at fault: its time begins anew.
  * Pinned: tests/session/test_hostauth.c:a_handshake_that_waits_too_long_is_closed,
  *         :a_handshake_under_computation_is_not_closed,
  *         tests/session/test_hostauth_handshakes.c:a_server_that_takes_long_is_left_for_the_next
@@ -76,7 +76,7 @@ static int open_handshakes(struct route_state *rs, struct handshake_limit *d,
 	kept = kept < p->fixed_limit ? kept : p->fixed_limit;
 	p->fixed_limit -= kept;
 	rs->handshake_limits_bytes += kept;
-	/* One host has half of the places at most, if there can be other hosts. */
+	/* One client address or server has half of the places at most, if there can be others. */
 	if (d == &rs->handshakes[PROXY_CLIENT] || rs->route->several)
 		return handshake_limit_init(d, most, (most + 1) / 2, p->cfg.seed);
 	return handshake_limit_init(d, most, most, p->cfg.seed);

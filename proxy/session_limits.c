@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-/* The least number of hosts without a session whose rate is remembered. */
+/* The least number of client addresses without a session whose rate is remembered. */
 enum { REMEMBERED = 1024 };
 
 /* Tolerances of session_limits_worker_is_overloaded(). A worker may have more sessions than the
@@ -21,14 +21,14 @@ enum { SLACK_PART = 32, SLACK_COMING = 4, SLACK_MOST = 16 };
 
 struct session_limits_client {
 	struct host host; /* first member; its uses are sessions */
-	nsec_t full_at;	  /* when the host may again set up .burst sessions at once */
+	nsec_t full_at;	  /* when it may again set up .burst sessions at once */
 };
 
 struct session_limits {
 	struct session_limits_config cfg;
 	pthread_mutex_t lock;
 	struct host_table clients;
-	uint32_t burst; /* sessions that one host may have, and so may set up at once */
+	uint32_t burst; /* sessions that one client address may have, and so may set up at once */
 	uint32_t sessions;
 	atomic_uint *of_workers; /* load of each worker: session_limits_publish() */
 	atomic_uint changes;	 /* number of changes of .of_workers */
@@ -63,8 +63,8 @@ void session_limits_free(struct session_limits *c)
 	mem_free(c);
 }
 
-/* The time after which a host may set up one more session. Each set-up moves .full_at by this
- * time. */
+/* The time after which a client address may set up one more session. Each set-up moves .full_at by
+ * this time. */
 static nsec_t turn_costs(const struct session_limits *c)
 {
 	return c->cfg.setups_per_second ? NSEC_PER_SEC / c->cfg.setups_per_second : 0;
@@ -102,7 +102,7 @@ static enum session_limits_answer enter_locked(struct session_limits *c,
 		(struct session_limits_client *)host_table_get(&c->clients, peer);
 	enum session_limits_answer answer;
 
-	assert(client); /* the table has room for more hosts than sessions */
+	assert(client); /* the table has room for more client addresses than sessions */
 	answer = judge_client(c, client, now);
 	if (answer != SESSION_LIMITS_OK) {
 		host_table_put(&c->clients, &client->host);

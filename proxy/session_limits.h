@@ -9,10 +9,11 @@
  * session_limits - limits of sessions of the whole process, shared by all workers
  *
  * State:  each session holds memory and a place, and its set-up takes processor time.
- * Danger: one host opens sessions without end, and no other host gets a place or is served.
- * Rule:   the number of sessions, the number of sessions of each client host, and the rate at which
- *         a host begins sessions are limited. A host may begin as many sessions at once as it may
- *         have, and after that .setups_per_second. A client beyond a limit is refused.
+ * Danger: one client opens sessions without end, and no other client gets a place or is served.
+ * Rule:   the number of sessions, the number of sessions of each client address, and the rate at
+ *         which a client address begins sessions are limited. A client address may begin as many
+ *         sessions at once as it may have, and after that .setups_per_second. A client beyond a
+ *         limit is refused.
  * Pinned: tests/proxy/test_session_limits.c:limits_are_of_all_and_of_each,
  *         tests/session/test_newcomers.c:so_many_set_ups_a_second
  *
@@ -22,9 +23,9 @@
  */
 struct session_limits_config {
 	uint32_t max_sessions;	    /* at least 1 */
-	uint32_t max_per_client;    /* sessions of one host; 0: .max_sessions */
-	uint32_t setups_per_second; /* set-ups of one host, a second; 0: no limit */
-	uint64_t seed;		    /* for the hash of hosts */
+	uint32_t max_per_client;    /* sessions of one client address; 0: .max_sessions */
+	uint32_t setups_per_second; /* set-ups of one client address, a second; 0: no limit */
+	uint64_t seed;		    /* for the hash of client addresses */
 	unsigned workers;	    /* workers that publish their load here; 0: none */
 };
 

@@ -13,7 +13,7 @@
 
 enum { REPORTS_LOGGED = 8 };
 
-/* Return: the name for which log lines about @leg are limited: the client's host, or the route. */
+/* Return: the name for which log lines about @leg are limited: the client address, or the route. */
 static const char *log_peer_of(const struct session *s, const struct leg *leg)
 {
 	return leg == &s->client ? s->host : s->route->route->name;

@@ -5,11 +5,11 @@
  *
  * State:  silent connections hold places and memory. A connection is silent until its client has
  *         sent a message and, if it has to, proved its name.
- * Danger: a host opens connections and sends nothing, and no other client can connect.
+ * Danger: a client opens connections and sends nothing, and no other client can connect.
  * Rule:   if a place or memory is missing, a silent connection is closed for the new one: the
- *         oldest of the host with most silent connections. If the host of the new connection has
- *         reached its own limit, the oldest silent connection of that host is closed. A session
- *         that is not silent is never closed for a new one.
+ *         oldest of the client address with most silent connections. If the client address of the
+ *         new connection has reached its own limit, its own oldest silent connection is closed. A
+ *         session that is not silent is never closed for a new one.
  * Pinned: tests/session/test_newcomers.c:many_connections_of_a_host_displace_their_own,
  *         :a_silent_connection_makes_room, :memory_is_room_as_well
  */

@@ -3,7 +3,7 @@
  * Clients that have to prove their name
  *
  * State:  a client that has to prove its name has connected.
- * Danger: unknown hosts cause connections to servers and take the servers' time.
+ * Danger: unknown clients cause connections to servers and take the servers' time.
  * Rule:   the client is accepted first, and no server is connected for it before the proof. If
  *         several routes share the listener, the name chooses the route. Messages of the client
  *         stay in their Receives until its server is connected (leg_holds_back()), so the session

@@ -20,7 +20,7 @@
  *   is false for any other, and control() has nothing.
  * - .ready may become true without RPC_RX_READY: with the RPC_RX_MSG or RPC_RX_PART of a peer that
  *   sends no properties. Then the defaults hold. RPC_RX_READY follows if the properties come later.
- * - A malformed Reply, or a continued Reply that was given up, is reported as RPC_RX_ERROR with
+ * - A malformed Reply, or a continued Reply that was abandoned, is reported as RPC_RX_ERROR with
  *   RPC_ERROR_SYSTEM, so that its transaction can end.
  * - .error_dir of RPC_RX_ERROR is RPC_REPLY, because the wire does not tell what was answered. It
  *   is RPC_CALL only for an INVAL_CONT that can be about nothing but a continued Reply of this end.
@@ -117,7 +117,7 @@ struct v2_conn {
 	uint32_t continue_bytes, segment_count;
 	struct v2_rtr_peer rtr;
 	struct rtr_group group; /* the group that is being received */
-	/* the group was given up: further transmissions of .group.lead are dropped */
+	/* the group was abandoned: further transmissions of .group.lead are dropped */
 	bool group_dropped;
 	bool lacks_rtr;	     /* the peer refused a Transmit Request */
 	bool lacks_rtr_data; /* the peer refused data in a Transmit Response */

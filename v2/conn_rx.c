@@ -8,7 +8,7 @@
  *     granted?                    else the connection is closed
  *     version 2?                  else ERR_VERS or ERR_VERS_MISMATCH, or, to an
  *                                 initiator's first message, the other version
- *     part of one given up?       then dropped in silence (section 7.1.4)
+ *     part of an abandoned one?   then dropped in silence (section 7.1.4)
  *     in its place?               else ERR_INVAL_CONT (sections 6.3.3 to 6.3.9)
  *     known and well-formed?      else ERR_INVAL_HTYPE, ERR_BAD_XDR, ...
  *
@@ -192,9 +192,9 @@ static int refuse(struct v2_conn *c, const struct v2_type *type, const struct v2
 }
 
 /*
- * An answer to @xid has come. @begun: its call was given up while the answer was coming, or before,
- * so the answer does not belong to a later call with that XID. Return: whether the answer is late:
- * no call waits for it.
+ * An answer to @xid has come. @begun: its call was abandoned while the answer was coming, or
+ * before, so the answer does not belong to a later call with that XID. Return: whether the answer
+ * is late: no call waits for it.
  */
 static bool take_late(struct v2_conn *c, uint32_t xid, bool begun)
 {
@@ -204,7 +204,7 @@ static bool take_late(struct v2_conn *c, uint32_t xid, bool begun)
 	return true;
 }
 
-/* Return: whether a Reply, or a part of one, is late: its call was given up. @begun: as for
+/* Return: whether a Reply, or a part of one, is late: its call was abandoned. @begun: as for
  * take_late(). */
 static bool is_late(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 		    bool begun)
@@ -386,7 +386,7 @@ static int recv_rtr_report(struct v2_conn *c, const struct v2_type *type, struct
 }
 
 /* Profile section 6: the call of a bad response fails, and a later answer to the call counts as
- * late. @begun: the call was given up while the response was coming, or before. Return: whether a
+ * late. @begun: the call was abandoned while the response was coming, or before. Return: whether a
  * report is due. */
 static bool fail_response(struct v2_conn *c, uint32_t xid, bool begun, struct rpc_rx *rx)
 {
@@ -550,7 +550,7 @@ static int break_group(struct v2_conn *c, const struct v2_type *type, const stru
 	return v2_queue_fault(c, h, &fault, &bad, &lead);
 }
 
-/* Whether the message is a continuation of a group that was given up. Continuations of that group
+/* Whether the message is a continuation of a group that was abandoned. Continuations of that group
  * are dropped until another message comes. */
 static bool is_dropped_continue(struct v2_conn *c, const struct v2_type *type,
 				const struct v2_hdr *h)
@@ -605,7 +605,7 @@ static __attribute__((noinline)) int recv_rtr(struct v2_conn *c, const struct v2
 	return recv_of(type->htype)(c, type, h, in, rx);
 }
 
-/* Whether the message of @type is a part of a message that was given up. If its header parses, its
+/* Whether the message of @type is a part of a message that was abandoned. If its header parses, its
  * payload begins where the header ends. If not, no field of the message is believed. */
 static bool is_dropped(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 		       struct view in)

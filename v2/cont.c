@@ -5,7 +5,7 @@
  *           MIDDLE, first            MIDDLE, same XID
  *     idle ----------------> active ------------------> active
  *     idle <---------------- active   INLINE, same XID, exactly the rest
- *     idle <---------------- active   anything else: given up, later parts dropped
+ *     idle <---------------- active   anything else: abandoned, later parts dropped
  *
  * rdma_remaining of the first part fixes the length of the whole message. In every later part,
  * rdma_remaining must be less by the octets of the part. The last part must have exactly the rest.

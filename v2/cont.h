@@ -19,7 +19,7 @@ struct v2_cont {
 	uint32_t remaining; /* octets of payload stream still to come */
 	uint32_t max_bytes; /* length of the longest continued message accepted here */
 
-	/* Messages given up, whose later parts are discarded in silence. */
+	/* Abandoned messages, whose later parts are discarded in silence. */
 	struct v2_cont_drop {
 		bool on;
 		uint32_t xid;
@@ -29,7 +29,7 @@ struct v2_cont {
 };
 
 /**
- * v2_cont_is_dropped - whether a message is a late part of a message given up
+ * v2_cont_is_dropped - whether a message is a late part of an abandoned message
  * @payload: the octets behind its header
  *
  * 7.1.4: discard all messages with an XID that matches the failing message. A message that begins

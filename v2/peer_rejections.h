@@ -26,11 +26,11 @@ void v2_peer_rejections_answered(struct v2_conn *c, uint32_t xid);
 int v2_peer_rejections_apply(struct v2_conn *c, const struct v2_hdr *h) WARN_UNUSED;
 
 /**
- * v2_peer_rejections_is_stale - whether a report may be about a form of a Call that was given up
+ * v2_peer_rejections_is_stale - whether a report may be about an earlier form of a Call
  *
  * A peer that does not know RDMA2_CALL_MIDDLE answers each RDMA2_CALL_MIDDLE (7.1.3). It answers
  * the last part, too, because that is a malformed Call by itself (7.2.1). After the first report
- * the Call is sent in another form. A later report is about the given-up form, or, if the peer
+ * the Call is sent in another form. A later report is about the earlier form, or, if the peer
  * answered only the first part, about the other form.
  */
 bool v2_peer_rejections_is_stale(struct v2_conn *c, const struct v2_hdr *h);

@@ -28,7 +28,7 @@ static void end_option(struct early_conn *c, struct early_option *o)
 }
 
 /* If a call with the same XID was sent since then in another form, the answer is that of the later
- * call (rpc/late.h). Then an option that was let go keeps its credits and Receives for the other
+ * call (rpc/late.h). Then an option that was abandoned keeps its credits and Receives for the other
  * answer. */
 bool early_answered(struct early_conn *c, uint32_t xid, struct early_option *was)
 {

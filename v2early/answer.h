@@ -29,7 +29,7 @@ bool early_answered(struct early_conn *c, uint32_t xid, struct early_option *was
 
 /**
  * early_option_answered - as early_answered(), for an answer that only an option can have. If that
- * option was given up, no call waits for the answer: a call that has its XID now was sent in
+ * option was abandoned, no call waits for the answer: a call that has its XID now was sent in
  * another form, and gets another answer.
  */
 bool early_option_answered(struct early_conn *c, uint32_t xid, struct early_option *was);

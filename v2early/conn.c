@@ -32,7 +32,7 @@
  *   ... but 16 octets of a reply or report,
  *       a call in flight                         RPC_RX_ERROR, .cut; to an acceptor only if the
  *                                                type or the direction says that it is one
- *   an answer to a call that was given up        dropped and counted
+ *   an answer to a call that was abandoned       dropped and counted
  *
  * An error is never answered with an error.
  *
@@ -320,7 +320,7 @@ static void conn_forget(struct rpc_transport *t, uint32_t xid)
 	rpc_account_forget(&conn_of(t)->calls, t, xid);
 }
 
-/* The peer frees the credit itself when it gives up its call. */
+/* The peer frees the credit itself when it abandons its call. */
 static void conn_unanswered(struct rpc_transport *t)
 {
 	(void)t;

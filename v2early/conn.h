@@ -54,7 +54,7 @@ struct early_conn {
 	/* most transmissions of a Transmit Request that it takes, as far as is known */
 	uint32_t most;
 	struct rtr_group group; /* the request or response that is being received */
-	/* the group was given up: further transmissions of .group.lead are dropped */
+	/* the group was abandoned: further transmissions of .group.lead are dropped */
 	bool group_dropped;
 	/* The group that this end has begun and not completed: whether there is one, its direction,
 	 * its XID, and its number of transmissions sent. */

@@ -154,7 +154,7 @@ static void on_too_long(struct visitor *v)
 }
 
 /* The kernel's queue is as long as possible: while it is full, the kernel drops connections of all
- * hosts. Return: a listening socket, or -1 with errno. */
+ * clients. Return: a listening socket, or -1 with errno. */
 static int listen_at(const struct fabric_addr *at)
 {
 	socklen_t len = at->ss.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)

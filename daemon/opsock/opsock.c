@@ -280,8 +280,8 @@ static unsigned count_of(const struct list *head, const uint8_t *host)
 	return n;
 }
 
-/* The visitor that a new one of @host displaces: of the host with most visitors, the new one
- * counted, the first in .waiting or else in .busy that may be displaced. NULL: none may be. */
+/* The visitor that a new one of @host displaces: of the client address with most visitors, the new
+ * one counted, the first in .waiting or else in .busy that may be displaced. NULL: none may be. */
 static struct visitor *to_displace(const struct opsock *d, const uint8_t *host)
 {
 	const struct list *const heads[] = {&d->waiting, &d->busy};

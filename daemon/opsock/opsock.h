@@ -17,11 +17,11 @@
  *
  * State:  a connection ("visitor") has one place of .most, memory for a request and an answer, and
  *         a deadline.
- * Danger: a host that connects without end, sends half a request, or does not read its answers,
- *         would use up descriptors and memory of the gateway, and lock the operators of all other
- *         hosts out.
+ * Danger: a program that connects without end, sends half a request, or does not read its answers,
+ *         would use up descriptors and memory of the gateway, and lock all other operators out.
  * Rule:   numbers, octets and times are limited (struct opsock_config). If all places are taken, a
- *         new connection displaces a connection of the host that has the most, the new one counted.
+ *         new connection displaces a connection of the client address that has the most, the new
+ *         one counted.
  *         This is the connection whose request has been awaited longest. If no request is awaited,
  *         it is the connection that has read nothing of its answer for the longest time.
  *         Connections that are kept (visitor_keep()), or held without .cancel (visitor_hold()),
@@ -35,7 +35,7 @@
  */
 struct opsock;
 
-/* Length of the octets that say of which host a connection is. */
+/* Length of a client address (fabric_addr_key()), which the names of this file call a host. */
 enum { OPSOCK_HOST = 20 };
 
 /** struct visitor - one connection; first member of the user's structure. */
@@ -71,8 +71,8 @@ struct opsock_config {
 	size_t answer_bytes;  /* limit of octets of answers that were not sent yet */
 	bool once;	      /* one request for each connection */
 	nsec_t (*now)(void);
-	/** Set @host to octets that are equal for peers of the same host. NULL: all connections are
-	 * of one host. */
+	/** Set @host to octets that are equal for peers of the same client address. NULL: all
+	 * connections are of one. */
 	void (*host_of)(const struct sockaddr_storage *peer, uint8_t *host);
 	/** Length of the first request in @in; 0: incomplete. */
 	size_t (*whole)(const char *in, size_t len);

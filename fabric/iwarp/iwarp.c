@@ -249,7 +249,7 @@ static struct fabric_sums *op_sums_take(struct fabric_conn *from, struct fabric_
 					uint32_t len, uint32_t period)
 {
 	struct iwarp_conn *in = conn_of(from), *out = conn_of(to);
-	/* The sums count for the host of the session's client, which is the peer of the acceptor:
+	/* The sums count for the client address of the session, which is the peer of the acceptor:
 	 * a client that takes no results must not use up the sums of the server's other clients. */
 	uint8_t host = in->initiator ? out->qp.host : in->qp.host;
 	struct sums *s = NULL;

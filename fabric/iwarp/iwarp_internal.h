@@ -80,7 +80,7 @@ struct iwarp {
 	/* connections that may have missed the end of the stream (stream_probe()) */
 	struct list probes;
 	struct list setups;		    /* IWARP_AWAITING, oldest first */
-	struct preauth_queue preauth_queue; /* IWARP_AWAITING, by host */
+	struct preauth_queue preauth_queue; /* IWARP_AWAITING, by client address */
 	struct list rejected;		    /* IWARP_REJECTED, oldest first */
 	uint32_t rejected_count;
 	struct list attachments;
@@ -98,7 +98,7 @@ struct iwarp {
 	nsec_t ticked;	      /* time of the last fabric_tick() */
 	nsec_t latency_bound_until; /* turns are short until then: stream.c */
 	uint64_t rng;
-	uint64_t hosts_seed; /* seed of the hash of hosts in struct sums_store */
+	uint64_t hosts_seed; /* seed of the hash of addresses in struct sums_store */
 };
 
 /** struct iwarp_frames - MPA frames of a connection, until its set-up is over. */

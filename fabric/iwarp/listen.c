@@ -132,8 +132,8 @@ static void pause_accepting(struct attachment *a, const char *why)
 	a->resume = iwarp_now() + PAUSE_MS * NSEC_PER_MS;
 }
 
-/* At the limit of set-ups: ends the oldest set-up of the host with the most set-ups (decision
- * 66). */
+/* At the limit of set-ups: ends the oldest set-up of the client address with the most set-ups
+ * (decision 66). */
 static void bound_setups(struct iwarp *iw)
 {
 	while (preauth_queue_is_full(&iw->preauth_queue)) {

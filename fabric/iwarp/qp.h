@@ -226,7 +226,7 @@ struct qp {
 	const char *why;    /* static storage */
 	struct qp_depths depths;
 	uint16_t ord; /* the read depth agreed at set-up */
-	uint8_t host; /* hash of the peer's host (struct sums_store); set after qp_init() */
+	uint8_t host; /* hash of the peer's address (struct sums_store); set after qp_init() */
 
 	struct qp_recv *recvs; /* own Receives, a ring; NULL: Receives are shared */
 	/* pieces of the own Receives, depths.pieces each; NULL: each Receive is one piece */

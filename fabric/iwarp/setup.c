@@ -25,7 +25,8 @@
  * Danger: connections that send nothing use up descriptors and memory, and a client that speaks
  *         cannot connect.
  * Rule:   a set-up is bounded in time (setup_timeout_ms), in size (MPA_FRAME_MAX) and in number
- *         (max_setups). At the limit the oldest set-up of the host that has the most of them ends.
+ *         (max_setups). At the limit the oldest set-up of the client address that has the most of
+ *         them ends.
  * Pinned: tests/iwarp/test_iwarp_setups.c:silent_connections_do_not_keep_out_one_that_speaks,
  *         :another_hosts_push_out_their_own, tests/iwarp/test_iwarp_faults.c:test_slow_loris,
  *         decision 66.

@@ -42,8 +42,8 @@ enum {
 	SUMS_SLICE = 4096, /* octets of a Send between two points */
 	/* most octets of heap for each size; when they are used up, CRCs are computed */
 	SUMS_MOST = 2 << 20,
-	SUMS_HOSTS = 256, /* values of the hash of hosts */
-	SUMS_OF_HOST = 3  /* a host has at most this many times the sums that are free */
+	SUMS_HOSTS = 256, /* values of the hash of addresses */
+	SUMS_OF_HOST = 3  /* an address has at most this many times the sums that are free */
 };
 
 /** struct sum_point - .at: octets before the point; .crc: CRC32c of the octets from the first point
@@ -56,18 +56,18 @@ struct sum_point {
  * struct sums_store - the sums of all connections of an instance
  *
  * State:  a peer lets messages wait in the gateway, and each message holds sums.
- * Danger: one host holds all sums. Then CRCs of other hosts' octets are computed anew, and a bit
- *         that flips in the gateway's memory is delivered.
- * Rule:   - Of each size a host holds at most SUMS_OF_HOST times the number that is free.
- *         - Sums of data items count for the host of the session's client. Sums of a message count
- *           for the host that sent the message.
- *         - The store distinguishes hosts by a random hash of SUMS_HOSTS values.
+ * Danger: one client address or server address holds all sums. Then CRCs of other peers' octets are
+ *         computed anew, and a bit that flips in the gateway's memory is delivered.
+ * Rule:   - Of each size one address holds at most SUMS_OF_HOST times the number that is free.
+ *         - Sums of data items count for the client address of the session. Sums of a message count
+ *           for the address that sent the message.
+ *         - The store distinguishes addresses by a random hash of SUMS_HOSTS values.
  * Pinned: tests/iwarp/test_sums.c:a_host_leaves_a_quarter_to_others,
  *         tests/iwarp/test_iwarp_sock.c:test_sums_of_results_count_for_the_client
  */
 struct sums_store {
 	struct pool pools[SUMS_SIZES];
-	uint32_t held[SUMS_SIZES][SUMS_HOSTS]; /* number of sums held, by size and host */
+	uint32_t held[SUMS_SIZES][SUMS_HOSTS]; /* number of sums held, by size and address */
 };
 
 struct sums {
