@@ -17,6 +17,13 @@
 
 enum { A = 1, CNAME = 5, AAAA = 28, MOST = 600 };
 
+/* No name server of these tests is asked again because this process had no time to answer; nor does a
+ * look-up end for that reason. A test in which the name server is silent says so. */
+#define PATIENT "options timeout:30 attempts:2\n"
+#define LONG (60 * NSEC_PER_SEC)
+/* less than a name server is waited for */
+#define AT_ONCE (20 * NSEC_PER_SEC)
+
 /* One question as it came, and where the answer grows. */
 struct query {
 	uint8_t octets[MOST];
@@ -72,8 +79,7 @@ static int begin(void **state)
 	loop = loop_new();
 	assert_non_null(loop);
 	server = udp(&at, 1);
-	write_file(resolv_conf, "nameserver 127.0.0.1:%u\noptions timeout:1 attempts:2\n",
-		   ntohs(at.sin_port));
+	write_file(resolv_conf, "nameserver 127.0.0.1:%u\n" PATIENT, ntohs(at.sin_port));
 	other = udp(&at, 2);
 	write_file(hosts, "10.7.7.7 known.example\n");
 	cfg.loop = loop;
@@ -117,11 +123,23 @@ static void serve(void)
 	}
 }
 
-/* Until the name has one more answer, or @limit is over. Return: whether it has. */
-static bool resolve(nsec_t limit)
+/* All that was sent is received, and what is sent for that reason, before the resolver looks at the
+ * clock: however long this process did not run, an answer that was sent is not late. */
+static void settle(void)
+{
+	enum { ROUNDS = 4 };
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		serve();
+		assert_int_equal(loop_run_once(loop, 0), 0);
+	}
+}
+
+/* Until the name has one more answer. Return: whether it has. */
+static bool resolve(void)
 {
 	uint64_t before = name.answers;
-	nsec_t end_at = loop_now() + limit;
+	nsec_t end_at = loop_now() + LONG;
 
 	name.is_asked = true;
 	if (!resolver_ask(resolver, &name))
@@ -131,7 +149,7 @@ static bool resolve(nsec_t limit)
 			nsec_min(resolver_tick(resolver, loop_now()), loop_now() + 5 * NSEC_PER_MS);
 
 		assert_int_equal(loop_run_once(loop, at), 0);
-		serve();
+		settle();
 	}
 	return name.answers > before;
 }
@@ -191,7 +209,7 @@ static void finds_both_families(void **state)
 {
 	(void)state;
 	answers = well;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_FOUND);
 	assert_int_equal(name.last.n, 2);
 	assert_int_equal(name.last.ttl, 77 * NSEC_PER_SEC);
@@ -208,7 +226,7 @@ static void a_time_that_is_no_number_is_none(void **state)
 {
 	(void)state;
 	answers = for_no_time;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.ttl, 0);
 	assert_int_equal(name.last.n, 2);
 }
@@ -231,7 +249,7 @@ static void another_name_is_looked_up_again_soon(void **state)
 {
 	(void)state;
 	answers = by_another_name;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_FOUND);
 	assert_int_equal(name.last.n, 2);
 	assert_in_range(name.expires, 1, loop_now() + 60 * NSEC_PER_SEC);
@@ -263,16 +281,16 @@ static void no_name_is_told_from_no_answer(void **state)
 {
 	(void)state;
 	answers = no_such_name;
-	assert_true(resolve(5 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_NONE);
 	answers = nothing_there;
-	assert_true(resolve(5 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_NONE);
 	answers = server_fails;
-	assert_true(resolve(5 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_FAILED);
 	answers = well;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_FOUND);
 }
 
@@ -303,7 +321,7 @@ static void only_the_answer_to_the_question_counts(void **state)
 {
 	(void)state;
 	answers = forged;
-	assert_true(resolve(5 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.n, 2);
 	assert_int_equal(name.last.ttl, 77 * NSEC_PER_SEC);
 	for (unsigned i = 0; i < name.last.n; i++) {
@@ -328,7 +346,7 @@ static void an_answer_to_another_question_is_none(void **state)
 {
 	(void)state;
 	answers = of_another_name;
-	assert_true(resolve(5 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_FAILED);
 	assert_int_equal(name.last.n, 0);
 }
@@ -346,7 +364,7 @@ static void an_answer_cut_short_is_none(void **state)
 {
 	(void)state;
 	answers = cut_short;
-	assert_true(resolve(5 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_FAILED);
 	assert_int_equal(name.last.n, 0);
 }
@@ -378,10 +396,10 @@ static void names_in_circles_lead_nowhere(void **state)
 {
 	(void)state;
 	answers = loops;
-	assert_true(resolve(5 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_not_equal(name.last.result, NAMES_FOUND);
 	answers = circles;
-	assert_true(resolve(6 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_not_equal(name.last.result, NAMES_FOUND);
 	assert_int_equal(name.last.n, 0);
 }
@@ -409,9 +427,9 @@ static void garbage_harms_nobody(void **state)
 	(void)state;
 	answers = garbage;
 	for (unsigned i = 0; i < 20; i++)
-		assert_true(resolve(8 * NSEC_PER_SEC));
+		assert_true(resolve());
 	answers = well;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_FOUND);
 }
 
@@ -434,7 +452,7 @@ static void of_many_addresses_some_are_taken(void **state)
 {
 	(void)state;
 	answers = in_a_flood;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.n, NAMES_ADDRS);
 }
 
@@ -451,23 +469,28 @@ static void a_server_that_drops_a_family_holds_nobody_up(void **state)
 
 	(void)state;
 	answers = only_v4;
-	assert_true(resolve(3 * NSEC_PER_SEC));
-	assert_in_range(loop_now() - began, 0, 900 * NSEC_PER_MS);
+	assert_true(resolve());
+	assert_in_range(loop_now() - began, 0, AT_ONCE);
 	assert_int_equal(name.last.n, 1);
 	/* Cancelled queries end before the next look-up, or beside it. */
 	answers = well;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.n, 2);
 }
 
 static void a_silent_name_server_is_waited_for_as_the_file_says(void **state)
 {
 	nsec_t began = loop_now();
+	struct sockaddr_in at;
+	socklen_t len = sizeof(at);
 
 	(void)state;
-	assert_true(resolve(10 * NSEC_PER_SEC));
+	assert_int_equal(getsockname(server, (struct sockaddr *)&at, &len), 0);
+	write_file(resolv_conf, "nameserver 127.0.0.1:%u\noptions timeout:1 attempts:2\n",
+		   ntohs(at.sin_port));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_FAILED);
-	assert_in_range(loop_now() - began, NSEC_PER_SEC, 5 * NSEC_PER_SEC);
+	assert_in_range(loop_now() - began, NSEC_PER_SEC, AT_ONCE);
 	assert_in_range(queries, 4, 6);
 }
 
@@ -475,15 +498,15 @@ static void hosts_come_first(void **state)
 {
 	(void)state;
 	strcpy(name.text, "known.example");
-	assert_true(resolve(NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.n, 1);
 	assert_int_equal(queries, 0);
 	write_file(hosts, "10.7.7.8 known.example\n10.7.7.9 known.example\n");
-	assert_true(resolve(NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.n, 2);
 	unlink(hosts);
 	answers = well;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(queries, 2);
 }
 
@@ -499,7 +522,7 @@ static void a_file_that_cannot_be_opened_now_is_no_empty_file(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	assert_false(resolver_ask(resolver, &name));
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
-	assert_true(resolve(NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.n, 1);
 	assert_int_equal(queries, 0);
 }
@@ -520,18 +543,18 @@ static void a_hosts_file_that_must_not_be_read_is_no_empty_file(void **state)
 {
 	(void)state;
 	answers = well;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	strcpy(name.text, "known.example");
-	assert_true(resolve(NSEC_PER_SEC));
+	assert_true(resolve());
 	answers = no_such_name;
 	set_readable(hosts, false);
-	assert_true(resolve(5 * NSEC_PER_SEC));
+	assert_true(resolve());
 	set_readable(hosts, true);
 	assert_int_equal(name.last.result, NAMES_FAILED);
 	assert_int_equal(name.last.n, 1);
 	set_readable(hosts, false);
 	answers = well;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	set_readable(hosts, true);
 	assert_int_equal(name.last.result, NAMES_FOUND);
 }
@@ -542,14 +565,14 @@ static void name_servers_stay_if_the_new_file_must_not_be_read(void **state)
 
 	(void)state;
 	answers = well;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	write_file(resolv_conf, "# another file\n");
 	set_readable(resolv_conf, false);
 	answers = server_fails;
-	assert_true(resolve(5 * NSEC_PER_SEC));
+	assert_true(resolve());
 	results[0] = name.last.result;
 	answers = well;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	results[1] = name.last.result;
 	set_readable(resolv_conf, true);
 	assert_int_equal(results[0], NAMES_FAILED);
@@ -563,12 +586,11 @@ static void another_server_is_asked_once_the_file_says_so(void **state)
 
 	(void)state;
 	answers = well;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	server = udp(&at, 1);
-	write_file(resolv_conf, "# moved\nnameserver 127.0.0.1:%u\noptions timeout:1 attempts:2\n",
-		   ntohs(at.sin_port));
+	write_file(resolv_conf, "# moved\nnameserver 127.0.0.1:%u\n" PATIENT, ntohs(at.sin_port));
 	queries = 0;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_FOUND);
 	assert_int_equal(queries, 2);
 	close(old);
@@ -582,12 +604,13 @@ static void look_ups_at_the_old_server_do_not_delay_others_at_the_new(void **sta
 	int old = server;
 
 	(void)state;
-	write_file(resolv_conf, "nameserver 127.0.0.2:9\n"); /* for longer than this test takes */
+	write_file(resolv_conf,
+		   "nameserver 127.0.0.2:9\n" PATIENT); /* for longer than this test takes */
 	assert_true(resolver_ask(resolver, &stuck));
 	server = udp(&at, 1);
-	write_file(resolv_conf, "# moved\nnameserver 127.0.0.1:%u\n", ntohs(at.sin_port));
+	write_file(resolv_conf, "# moved\nnameserver 127.0.0.1:%u\n" PATIENT, ntohs(at.sin_port));
 	answers = well;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_FOUND);
 	assert_int_equal(stuck.answers, 0);
 	close(old);
@@ -599,7 +622,7 @@ static void search_with_domain(const char *text)
 	socklen_t len = sizeof(at);
 
 	assert_int_equal(getsockname(server, (struct sockaddr *)&at, &len), 0);
-	write_file(resolv_conf, "search lab.example\nnameserver 127.0.0.1:%u\n",
+	write_file(resolv_conf, "search lab.example\nnameserver 127.0.0.1:%u\n" PATIENT,
 		   ntohs(at.sin_port));
 	strcpy(name.text, text);
 }
@@ -609,7 +632,7 @@ static void search_asks_with_domains(void **state)
 	(void)state;
 	search_with_domain("filer");
 	answers = well;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_FOUND);
 	assert_int_equal(queries, 2);
 }
@@ -634,7 +657,7 @@ static void a_host_without_v6_gets_no_strangers(void **state)
 	(void)state;
 	search_with_domain("filer.example");
 	answers = v6_with_domain_alone;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_FOUND);
 	assert_int_equal(name.last.n, 1);
 	assert_int_equal(name.last.addrs[0].ss.ss_family, AF_INET);
@@ -654,11 +677,11 @@ static void a_name_with_a_dot_that_is_none_is_searched(void **state)
 	(void)state;
 	search_with_domain("filer.example");
 	answers = with_domain_alone;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_FOUND);
 	assert_int_equal(name.last.n, 2);
 	strcpy(name.text, "filer.example.");
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_NONE);
 }
 
@@ -676,7 +699,7 @@ static void a_name_that_is_refused_is_searched(void **state)
 	(void)state;
 	search_with_domain("filer.example");
 	answers = refused_without_domain;
-	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_true(resolve());
 	assert_int_equal(name.last.result, NAMES_FOUND);
 	assert_int_equal(name.last.n, 2);
 }
@@ -692,7 +715,7 @@ static void the_end_waits_for_nobody(void **state)
 	assert_int_equal(loop_run_once(loop, 0), 0);
 	resolver_free(resolver);
 	resolver = NULL;
-	assert_in_range(loop_now() - began, 0, 500 * NSEC_PER_MS);
+	assert_in_range(loop_now() - began, 0, AT_ONCE);
 	assert_int_equal(name.answers, 0);
 }
 
