@@ -309,15 +309,19 @@ static int send_grant(struct v2_conn *c, uint8_t *buf, size_t cap)
  *         end's Reply, or the rest of its message, needs.
  * Rule:   the last credit is not used for a GRANT to a peer that still has credits, because only
  *         the peer's next message can open this end's window again. It is not used either while a
- *         Reply is owed, which carries the same value, unless the peer has the rest of a message to
- *         send. If a message waits for more than one credit, the last credit is of no use to others
- *         and may be used.
+ *         Reply is owed, which carries the same value. Exceptions: the peer has the rest of a
+ *         message to send; or it has Replies to send, and the Reply that is owed is not here: that
+ *         may depend on them. If a message waits for more than one credit, the last credit is of
+ *         no use to others and may be used.
+ * Pinned: tests/v2/test_v2_conn.c:the_last_credit_is_for_the_reply,
+ *         tests/session/test_credits.c:any_schedule, decision 35.
  */
 static bool is_grant_wise(const struct v2_conn *c)
 {
 	if (!v2_credit_is_last(&c->credit) || c->waits)
 		return true;
-	return v2_credit_is_peer_closed(&c->credit) && (c->owed <= 0 || c->cont.active);
+	return v2_credit_is_peer_closed(&c->credit) &&
+	       (c->owed <= 0 || c->cont.active || c->t.needs_replies);
 }
 
 static int control(struct rpc_transport *t, uint8_t *buf, size_t cap)

@@ -413,9 +413,11 @@ static enum send_result send_one(struct leg *leg, struct leg_tx *tx, struct leg_
  * the caller's; or an error. */
 static int send_control(struct leg *leg, struct leg_slot *slot)
 {
-	int len = leg->t->ops->control(leg->t, slot->data, leg->cfg->inline_bytes);
 	struct fabric_sge sge;
+	int len;
 
+	leg->t->needs_replies = leg->awaiting > 0 && list_is_empty(&leg->replies);
+	len = leg->t->ops->control(leg->t, slot->data, leg->cfg->inline_bytes);
 	if (len <= 0)
 		return 0;
 	sge = (struct fabric_sge){slot->data, (uint32_t)len};

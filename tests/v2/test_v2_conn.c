@@ -575,7 +575,7 @@ static void the_last_credit_is_for_the_reply(void **state)
 	expect("00000005 00000002 00000002 00000009 00000004 11111111 22222222", RPC_RX_PART);
 	expect_out("00000000 00000002 00000000 00000005");
 	expect_silence();
-	/* ... or no Reply is owed. */
+	/* ... or no Reply is owed ... */
 	expect("00000005 00000002 00000003 0000000a 00000000 00000000 00000000 00000000 33333333",
 	       RPC_RX_MSG);
 	conn.t.ops->set_credits(&conn.t, 256);
@@ -584,6 +584,12 @@ static void the_last_credit_is_for_the_reply(void **state)
 	conn.t.ops->unanswered(&conn.t);
 	expect_silence();
 	conn.t.ops->unanswered(&conn.t); /* none of both Calls gets one */
+	expect_out("00000000 00000002 00000000 00000005");
+	/* ... or the peer has Replies to send, on which the Reply to come may depend. */
+	owe_a_reply();
+	peer_uses_credits(0, 2);
+	expect_silence();
+	conn.t.needs_replies = true;
 	expect_out("00000000 00000002 00000000 00000005");
 }
 
