@@ -138,6 +138,13 @@ bool sock_peer_ended(int fd)
 		info.tcpi_state != TCP_FIN_WAIT2);
 }
 
+bool sock_has_failed(int fd)
+{
+	struct tcp_info info;
+
+	return get_info(fd, &info) && info.tcpi_state == TCP_CLOSE;
+}
+
 int sock_take_error(int fd)
 {
 	int err = 0;

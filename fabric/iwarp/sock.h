@@ -38,8 +38,12 @@ uint32_t sock_backlog(int fd);
  * socket. */
 bool sock_peer_ended(int fd);
 
-/** sock_take_error - the socket's error, such as a reset that came behind unread octets, as an errno;
- * 0: none. The next call does not return the same one. */
+/** sock_has_failed - the connection is gone, by a reset or because the peer does not answer. Octets
+ * that arrived before may be unread. */
+bool sock_has_failed(int fd);
+
+/** sock_take_error - the socket's error, as an errno; 0: none. The next call does not return the same
+ * one. A connection that is open may have one, such as EHOSTUNREACH: TCP goes on. */
 int sock_take_error(int fd);
 
 /** sock_has_address_for - whether this machine has an address from which it can send to @to; true

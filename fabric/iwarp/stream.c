@@ -523,19 +523,20 @@ static void starve(struct iwarp_conn *c)
  * Danger: the peer has reset the connection, or its machine is gone, and the user waits for it until
  *         another peer has taken the window.
  * Rule:   the connection ends at once. The probe looks once after the window became full, because
- *         the reset may have come before that.
- * Pinned: tests/iwarp/test_iwarp_reset.c:a_reset_behind_a_full_window_is_noticed
+ *         the reset may have come before that. An error after which TCP goes on, such as a router's
+ *         message that it has no route, does not end the connection.
+ * Pinned: tests/iwarp/test_iwarp_reset.c:a_reset_behind_a_full_window_is_noticed,
+ *         :an_unreachable_peer_is_no_reset
  */
 static bool failed_while_full(struct iwarp_conn *c)
 {
 	int err;
 
-	if (c->state != IWARP_OPEN || !qp_sink_is_blocked(&c->qp))
+	if (c->state != IWARP_OPEN || !qp_sink_is_blocked(&c->qp) || !sock_has_failed(c->fd))
 		return false;
 	err = sock_take_error(c->fd);
-	if (err)
-		socket_failed(c, err);
-	return err;
+	socket_failed(c, err ? err : ECONNRESET);
+	return true;
 }
 
 /* Callback of iwarp.probe: reads from the connections in `probes`, which then leave that list. */

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A connection that must free its port ends with a reset, and octets sent before still arrive. */
 #include <errno.h>
+#include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/ip.h>
+#include <netinet/ip_icmp.h>
+#include <netinet/tcp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -161,17 +167,13 @@ static void a_peer_that_acknowledges_late_gets_a_fin(void **state)
 	all_that_was_sent_arrives(SOME, 16384, 3000, false);
 }
 
-/* The peer resets the connection while the window of a stream is full, so nothing is read, and
- * octets that arrived before the reset are unread. @at_once: the reset has come before any of them
- * is read. */
-static void reset_behind_a_full_window(bool at_once)
+/* A peer in plain octets, which fills the window of a stream, so that nothing is read. */
+static int open_and_fill(void)
 {
-	static const struct linger now = {.l_onoff = 1};
-	const struct fabric_piece window = {octets, FABRIC_STREAM_WINDOW};
+	static const struct fabric_piece window = {octets, FABRIC_STREAM_WINDOW};
 	struct ddp_header h = {.tagged = true, .opcode = RDMAP_WRITE};
 	static uint8_t payload[SOME], wire[SOME + 64];
 	struct segment to;
-	nsec_t gone;
 	int fd;
 
 	start(false);
@@ -183,6 +185,17 @@ static void reset_behind_a_full_window(bool at_once)
 
 		assert_int_equal(send(fd, wire, n, 0), n);
 	}
+	return fd;
+}
+
+/* The peer resets the connection while the window of a stream is full, and octets that arrived before
+ * the reset are unread. @at_once: the reset has come before any of them is read. */
+static void reset_behind_a_full_window(bool at_once)
+{
+	static const struct linger now = {.l_onoff = 1};
+	int fd = open_and_fill();
+	nsec_t gone;
+
 	while (!at_once && !pair.server->sink_blocked)
 		sock_pair_step(&pair);
 	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
@@ -200,6 +213,90 @@ static void a_reset_behind_a_full_window_is_noticed(void **state)
 	(void)state;
 	reset_behind_a_full_window(false);
 	reset_behind_a_full_window(true);
+}
+
+/* The next octet that the peer with @fd expects. */
+static uint32_t expects(int fd)
+{
+	int on = 1, off = -1, queue = TCP_RECV_QUEUE;
+	socklen_t len = sizeof(uint32_t);
+	uint32_t seq;
+
+	assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &on, sizeof(on)), 0);
+	assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_REPAIR_QUEUE, &queue, sizeof(queue)), 0);
+	assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_QUEUE_SEQ, &seq, &len), 0);
+	assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &off, sizeof(off)), 0);
+	return seq;
+}
+
+static uint16_t internet_sum(const void *data, size_t len)
+{
+	const uint8_t *at = data;
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < len; i += 2)
+		sum += (uint32_t)at[i] << 8 | at[i + 1];
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return htons((uint16_t)~sum);
+}
+
+/* A router tells the gateway that it cannot reach the peer with @fd: ICMP, host unreachable. */
+static void tell_unreachable(int fd)
+{
+	struct sockaddr_in gateway, peer;
+	socklen_t len = sizeof(gateway);
+	struct {
+		struct icmphdr icmp;
+		struct iphdr ip;
+		struct {
+			uint16_t source, dest;
+			uint32_t seq;
+		} tcp;
+	} m = {.icmp = {.type = ICMP_DEST_UNREACH, .code = ICMP_HOST_UNREACH},
+	       .ip = {.version = 4, .ihl = 5, .ttl = 64, .protocol = IPPROTO_TCP}};
+	int raw = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP);
+
+	assert_true(raw >= 0);
+	assert_int_equal(getpeername(fd, (struct sockaddr *)&gateway, &len), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&peer, &len), 0);
+	m.ip.saddr = gateway.sin_addr.s_addr;
+	m.ip.daddr = peer.sin_addr.s_addr;
+	m.ip.tot_len = htons(sizeof(m) - sizeof(m.icmp));
+	m.tcp.source = gateway.sin_port;
+	m.tcp.dest = peer.sin_port;
+	m.tcp.seq = htonl(expects(fd));
+	m.icmp.checksum = internet_sum(&m, sizeof(m));
+	gateway.sin_port = 0;
+	assert_int_equal(
+		sendto(raw, &m, sizeof(m), 0, (struct sockaddr *)&gateway, sizeof(gateway)),
+		sizeof(m));
+	close(raw);
+}
+
+/* TCP goes on after such a message, because routes and neighbours come back. The test is in a network
+ * of its own, where it may send one. */
+static void an_unreachable_peer_is_no_reset(void **state)
+{
+	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+	int fd;
+
+	(void)state;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		skip();
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &lo), 0);
+	close(fd);
+	fd = open_and_fill();
+	while (!pair.server->sink_blocked)
+		sock_pair_step(&pair);
+	tell_unreachable(fd);
+	assert_int_equal(send(fd, "", 1, 0), 1);
+	for (nsec_t until = poll_loop_now() + 200 * NSEC_PER_MS; poll_loop_now() < until;)
+		sock_pair_step(&pair);
+	assert_int_equal(sock_pair_count(&pair, pair.server, FABRIC_EV_DISCONNECTED), 0);
+	close(fd);
+	end();
 }
 
 static int set_own(void **state)
@@ -220,6 +317,7 @@ int main(void)
 		cmocka_unit_test(a_reset_is_not_faster_than_octets),
 		cmocka_unit_test(a_peer_that_acknowledges_late_gets_a_fin),
 		cmocka_unit_test(a_reset_behind_a_full_window_is_noticed),
+		cmocka_unit_test(an_unreachable_peer_is_no_reset),
 	};
 
 	return cmocka_run_group_tests(tests, set_own, NULL);
