@@ -12,7 +12,8 @@
  *         than one RPC needs: a call fails, and for a Read or Write the session ends.
  * Pinned: tests/session/test_shortage.c:a_shortage_is_waited_out,
  *         :one_that_does_not_end_is_reported, :one_beside_a_call_that_takes_long_is_reported,
- *         :one_that_leaves_room_for_a_part_is_reported
+ *         :one_that_leaves_room_for_a_part_is_reported,
+ *         :one_for_a_call_that_may_need_all_is_reported
  *
  * State:  other calls of the session have so much exposed that the limit of the leg leaves too
  *         little for a call. They give that back when their responder answers, which may take any
@@ -62,11 +63,11 @@ bool txn_device_busy_is_behind(const struct txn *t)
 	return false;
 }
 
-/* Whether the exposures of other calls leave @t less than it may need. */
+/* Whether all places of the responder's leg are taken. @t alone never needs all of them and one more
+ * (txn_admit.c), so other calls have some. While a place is free, the device is short. */
 static bool others_have_places(const struct txn *t)
 {
-	return t->rsp->conn->handles_live + t->exposures >=
-	       leg_exposures(t->rsp->cfg, SESSION_OP_DEPTH) + t->exposed;
+	return t->rsp->conn->handles_live >= leg_exposures(t->rsp->cfg, SESSION_OP_DEPTH);
 }
 
 bool txn_device_busy_retry(struct txn *t)

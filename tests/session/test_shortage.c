@@ -24,17 +24,32 @@ static bool load(unsigned calls)
 	return world_load(&w, &load);
 }
 
-static void start(unsigned cv, unsigned sv)
+static const struct peer_spec two = {.segs = 1,
+				     .body = 128,
+				     .reply = 64,
+				     .nreads = 2,
+				     .reads = {2000, 2000},
+				     .nwrites = 2,
+				     .write_caps = {2000, 2000},
+				     .writes = {2000, 2000}};
+
+static void start_with(unsigned cv, unsigned sv, uint32_t exposures)
 {
 	struct setup s = setup_defaults(cv, sv, 7);
 
 	s.pairs = 2;
+	s.exposures = exposures;
 	s.memory = s.peer_memory = 32 << 20;
 	s.max_payload = s.max_message = 1 << 20;
 	world_new(&w, &s);
 	for (unsigned i = 0; i < w.s.pairs; i++)
 		peer_connect(&w.pairs[i].client, &w.pairs[i].gw_addr);
 	world_run(&w, 5 * NSEC_PER_SEC);
+}
+
+static void start(unsigned cv, unsigned sv)
+{
+	start_with(cv, sv, 0);
 }
 
 static void stop(void)
@@ -134,15 +149,6 @@ static void one_beside_a_call_that_takes_long_is_reported(void **state)
  * to wait on. */
 static void one_that_leaves_room_for_a_part_is_reported(void **state)
 {
-	static const struct peer_spec two = {.segs = 1,
-					     .body = 128,
-					     .reply = 64,
-					     .nreads = 2,
-					     .reads = {2000, 2000},
-					     .nwrites = 2,
-					     .write_caps = {2000, 2000},
-					     .writes = {2000, 2000}};
-
 	(void)state;
 	for (unsigned sv = 1; sv <= 2; sv++) {
 		start(1, sv);
@@ -157,6 +163,30 @@ static void one_that_leaves_room_for_a_part_is_reported(void **state)
 	}
 }
 
+/* The device has room for less than a call needs, and the call may need as many exposures as the leg may
+ * have. No other call has any, so there is nothing to wait for; and a call that comes later and finds
+ * room is served in the end. */
+static void one_for_a_call_that_may_need_all_is_reported(void **state)
+{
+	enum { REGIONS = 5 }; /* a body, two Reads and two Writes */
+	static const struct peer_spec read = {
+		.segs = 1, .body = 128, .reply = 64, .nreads = 1, .reads = {3000}};
+
+	(void)state;
+	for (unsigned sv = 1; sv <= 2; sv++) {
+		start_with(1, sv, REGIONS);
+		memnet_limit_exposures(w.gw_fabrics[0], 1);
+		assert_true(peer_call(&w.pairs[0].client, &two));
+		world_run(&w, NSEC_PER_SEC);
+		assert_true(peer_call(&w.pairs[0].client, &read));
+		world_run(&w, DEBT_TIMEOUT + 2 * NSEC_PER_SEC);
+		assert_int_equal(w.pairs[0].client.errors, 1);
+		assert_int_equal(peer_busy(&w.pairs[0].client), 0);
+		memnet_limit_exposures(w.gw_fabrics[0], 0);
+		stop();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +194,7 @@ int main(void)
 		cmocka_unit_test(one_that_does_not_end_is_reported),
 		cmocka_unit_test(one_beside_a_call_that_takes_long_is_reported),
 		cmocka_unit_test(one_that_leaves_room_for_a_part_is_reported),
+		cmocka_unit_test(one_for_a_call_that_may_need_all_is_reported),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
