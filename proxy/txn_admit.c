@@ -73,6 +73,27 @@ static void start(struct txn *t, unsigned exposures, size_t need)
 	session_ops(t->s, t->rsp)->exposed += exposures;
 }
 
+/* txn_need() counts each region that may be exposed, and most of them are not exposed. So the sum may
+ * exceed the limit by half. If too many are exposed, calls wait in txn_device_busy.c. */
+static bool exposures_are_left(const struct txn *t, unsigned exposures)
+{
+	unsigned most = leg_exposures(t->rsp->cfg, SESSION_OP_DEPTH);
+
+	return session_ops(t->s, t->rsp)->exposed + exposures <= most + most / 2;
+}
+
+bool txn_exposures_are_taken(const struct session_queue *q)
+{
+	const struct txn *first;
+	unsigned exposures;
+
+	if (list_is_empty(&q->waiting))
+		return false;
+	first = list_first(&q->waiting, struct txn, wait_link);
+	(void)txn_need(first, &exposures);
+	return !exposures_are_left(first, exposures);
+}
+
 /* Start @t if it can have everything: a place among the running calls, exposures, then memory.
  * Calls that wait keep their Receives, so a peer that exceeds its credits finds no Receive. */
 static enum txn_verdict try_start(struct txn *t)
@@ -92,10 +113,7 @@ static enum txn_verdict try_start(struct txn *t)
 	}
 	if (need > largest || exposures > most)
 		return TXN_IMPOSSIBLE;
-	/* txn_need() counts each region that may be exposed, and most of them are not exposed. So
-	 * the sum may exceed the limit by half. If too many are exposed, calls wait in
-	 * txn_device_busy.c. */
-	if (q->running >= q->limit || session_ops(s, t->rsp)->exposed + exposures > most + most / 2)
+	if (q->running >= q->limit || !exposures_are_left(t, exposures))
 		return TXN_WAITS; /* tried again when a transaction of this session ends */
 	if (!take_memory(t, need))
 		return TXN_WAITS;

@@ -50,17 +50,22 @@ bool txn_device_busy_wait(struct txn *t)
 	return true;
 }
 
-bool txn_device_busy_is_behind(const struct txn *t)
+bool txn_device_busy_lacks_places(const struct session *s, const struct leg *rsp)
 {
-	const struct list *calls = &t->s->busy_calls;
+	const struct list *calls = &s->busy_calls;
 
 	for (const struct list *it = calls->next; it != calls; it = it->next) {
 		const struct txn *first = container_of(it, struct txn, wait_link);
 
-		if (first->lacks_places && first->rsp == t->rsp)
+		if (first->lacks_places && first->rsp == rsp)
 			return true;
 	}
 	return false;
+}
+
+bool txn_device_busy_is_behind(const struct txn *t)
+{
+	return txn_device_busy_lacks_places(t->s, t->rsp);
 }
 
 /* Whether all places of the responder's leg are taken. @t alone never needs all of them and one more

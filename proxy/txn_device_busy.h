@@ -14,6 +14,10 @@
  */
 bool txn_device_busy_wait(struct txn *t) WARN_UNUSED;
 
+/** txn_device_busy_lacks_places - a call of @s to @rsp waits until other calls of that leg give
+ * exposures back */
+bool txn_device_busy_lacks_places(const struct session *s, const struct leg *rsp);
+
 /**
  * txn_device_busy_is_behind - a call that comes before @t on the session's list waits until other
  * calls of its leg give exposures back, so @t may expose nothing

@@ -39,7 +39,7 @@
  *         all, its responder only hung: the session ends and the requester sends all calls again,
  *         so none is lost. Otherwise calls wait as long as they have to.
  * Pinned: tests/session/test_call_only.c:call_only_calls_are_in_nobodys_way,
- *         :slow_answers_are_not_lost
+ *         :call_only_calls_give_exposures_back, :slow_answers_are_not_lost
  *
  * State:  a version 2 responder sent a report that may be about a form of the call which was given
  *         up (txn_retry_form.c).
@@ -54,6 +54,8 @@
 #include "proxy/internal.h"
 #include "proxy/session_debts.h"
 #include "proxy/session_end.h"
+#include "proxy/txn_admit.h"
+#include "proxy/txn_device_busy.h"
 
 /* Interval of looks while the answer may have arrived and lie unread. */
 #define REPLY_CHECK NSEC_PER_SEC
@@ -153,7 +155,8 @@ bool txn_queue_is_blocked(const struct session_queue *q)
 	if (q->running == 0 || req->state != LEG_OPEN || !req->t ||
 	    req->t->ops->traits->counts_calls || rsp->cfg->reply_timeout)
 		return false;
-	return (q->running >= q->limit && session_calls_wait(q)) || leg_peer_has_no_credit(req) ||
+	return (q->running >= q->limit && session_calls_wait(q)) || txn_exposures_are_taken(q) ||
+	       txn_device_busy_lacks_places(q->s, rsp) || leg_peer_has_no_credit(req) ||
 	       waits_for_credit(rsp);
 }
 
