@@ -128,9 +128,9 @@ struct session_ops {
 	/* Total time in which the peer's input was blocked here, and since when it is blocked
 	 * now; NSEC_NEVER: it is not. */
 	nsec_t blocked_ns, blocked_since;
-	/* When a look last found that the peer's input waits for the other leg's peer
-	 * (leg_sink_is_blocked()); 0: none did. */
-	nsec_t sink_blocked_at;
+	/* Total time at whose end a look found that the peer's input waits for the other leg's peer
+	 * (leg_sink_is_blocked()). */
+	nsec_t sink_blocked_ns;
 };
 
 /** struct session_hop - how far the peer of a leg is: session_hop.c. */

@@ -29,10 +29,11 @@
  * - It is of another route than the waiting session, or it has a continued message whose rest is to
  *   come.
  * - A session whose own server does not answer does not count as waiting.
- * - Memory moves while the requester takes a result that is cut through, because then the requester
- *   owes the rest (DEBT_OUTPUT).
+ * - Time in which a result that is cut through waits for its requester does not count, because then
+ *   the requester owes the rest (DEBT_OUTPUT).
  * Pinned: tests/session/test_mem_reclaim.c:the_route_that_holds_most_gives_back_its_oldest;
- *         tests/session/test_large.c:a_result_that_moves_is_not_taken_back
+ *         tests/session/test_large.c:a_result_that_moves_is_not_taken_back,
+ *         :slow_moments_keep_no_memory
  *
  * Sessions with anything in flight are in proxy.owing. One timer looks at them, some in a turn. An
  * idle session is in no list, and an RPC costs nothing here.
@@ -230,7 +231,7 @@ static const char *look_at_leg(struct session *s, struct leg *leg, nsec_t took, 
 		return NULL;
 	blocked = leg_blocked_by(leg);
 	if (blocked & LEG_BLOCK_SINK)
-		ops->sink_blocked_at = s->proxy->now;
+		ops->sink_blocked_ns += took;
 	for (enum debt_of_leg i = 0; i < DEBTS; i++) {
 		struct owed o = debts[i].owed(leg, ops);
 		struct debt *d = &ops->debts[i];
@@ -321,13 +322,11 @@ static const char *look_at_debts(struct session *s, nsec_t took, struct leg **de
 	return why;
 }
 
-/* Since when @t has waited for its answer. Before .sink_blocked_at the answer may have lain unread
+/* Since when @t has waited for its answer, without the time in which the answer may have lain unread
  * here, because the requester did not take a result: the requester owed that. */
 static nsec_t waits_from(const struct session *s, const struct txn *t)
 {
-	nsec_t blocked = s->ops[session_side(t->rsp)].sink_blocked_at;
-
-	return t->pulled > blocked ? t->pulled : blocked;
+	return t->pulled + s->ops[session_side(t->rsp)].sink_blocked_ns - t->sink_ns;
 }
 
 /* Since when the longest waiting RPC of @s that holds memory for @purpose has waited for its

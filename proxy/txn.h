@@ -129,6 +129,7 @@ struct txn {
 	/* Armed from .pulled until the answer comes; the call is abandoned when it expires. */
 	struct timer late;
 	nsec_t pulled;	   /* when everything the requester exposed had been read; 0: not yet */
+	nsec_t sink_ns;	   /* .sink_blocked_ns of its responder at that time */
 	nsec_t blocked_ns; /* session_blocked_ns() of its responder at the last look */
 	/* An error report may have been about this form of the call or an older one. */
 	bool is_suspected;

@@ -197,6 +197,7 @@ void txn_pulled(struct txn *t)
 	if (t->pulled)
 		return;
 	t->pulled = t->s->proxy->now ? t->s->proxy->now : 1;
+	t->sink_ns = session_ops(t->s, t->rsp)->sink_blocked_ns;
 	await_answer(t);
 }
 

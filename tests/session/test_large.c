@@ -482,6 +482,55 @@ static void room_for_a_header_costs_no_call(void **state)
 	end_smallest();
 }
 
+/* The server does not answer a call that holds memory for which another route waits. The client takes
+ * a result slowly for some seconds in each period. Only these seconds do not count. */
+static void slow_moments_keep_no_memory(void **state)
+{
+	enum { READS = 5, SLOW_S = 3, PERIOD_S = 45 };
+	const struct memnet_pace slow = {.take_octet = 19000}, usual = {.take_octet = 1};
+	const struct peer_spec read = read_of(1 << 20);
+	const struct peer_spec held = {
+		.segs = 1, .body = 128, .reply = 64, .nreads = 1, .reads = {4 << 20}};
+	struct setup s = setup_defaults(LEG_V1, LEG_V1, 23);
+	struct peer *c = &world.pairs[0].client, *server = &world.pairs[0].server;
+	struct buf_arena *arena;
+
+	(void)state;
+	s.pairs = 2;
+	s.max_payload = 8 << 20;
+	s.cut_through_bytes = 128 << 10;
+	s.cut_through_from = 1;
+	s.memory = 256 << 20;
+	world_new(&world, &s);
+	world_connect(&world);
+	assert_true(peer_call(c, &first));
+	world_run(&world, NSEC_PER_SEC);
+	arena = &world.proxy->arena;
+	hoard_zone(&hoard, arena, buf_own_zone(arena, BUF_TRANSACTION, 0));
+	server->divides = server->holds = true;
+	for (unsigned i = 0; i < READS; i++)
+		assert_true(peer_call(c, &read));
+	assert_true(peer_call(c, &held));
+	world_run(&world, NSEC_PER_SEC);
+	hoard_zone(&hoard, arena, buf_own_zone(arena, BUF_TRANSACTION, 1));
+	hoard_zone(&hoard, arena, BUF_ZONE_ORDINARY);
+	assert_true(peer_call(&world.pairs[1].client, &held));
+	for (unsigned i = 0; i < READS && !c->closed; i++) {
+		assert_int_equal(c->done, 1 + i);
+		memnet_pace(c->leg.conn, &slow);
+		assert_int_equal(answer_some(server, 1), 1);
+		world_run(&world, SLOW_S * NSEC_PER_SEC);
+		memnet_pace(c->leg.conn, &usual);
+		world_run(&world, (PERIOD_S - SLOW_S) * NSEC_PER_SEC);
+	}
+	assert_true(c->closed);
+	assert_true(c->done > 1);
+	assert_int_equal(world.pairs[1].client.done, 1);
+	hoard_end(&hoard);
+	world_quit(&world);
+	world_free(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -494,6 +543,7 @@ int main(void)
 		cmocka_unit_test(held_back_ones_are_owed),
 		cmocka_unit_test(replies_of_cut_through_ones_pass_stored_ones),
 		cmocka_unit_test(a_result_that_moves_is_not_taken_back),
+		cmocka_unit_test(slow_moments_keep_no_memory),
 		cmocka_unit_test(the_largest_item_travels_with_its_header),
 		cmocka_unit_test(room_for_a_header_costs_no_call),
 	};
