@@ -102,6 +102,11 @@ struct session_flow {
 	 * was posted. */
 	uint64_t window, timed, timed_octets;
 	nsec_t timed_at;
+	/* session_flow_is_fast(): octets of the sample that is measured now, the time in which
+	 * operations of the sample were outstanding until .busy_since, and the last sample's result */
+	uint64_t sample_octets;
+	nsec_t sample_time, busy_since;
+	bool was_fast;
 };
 
 /** struct session_proof - forms of calls that a peer has accepted: txn_retry_form.c. */

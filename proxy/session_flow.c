@@ -13,6 +13,29 @@ uint64_t session_flow_window(const struct session_flow *f, nsec_t now)
 	return f->window ? f->window : OP_PIECE;
 }
 
+static nsec_t sample_time(const struct session_flow *f, nsec_t now)
+{
+	return f->sample_time + (f->posted ? now - f->busy_since : 0);
+}
+
+bool session_flow_is_fast(const struct session_flow *f, nsec_t now)
+{
+	return f->was_fast && sample_time(f, now) <= FLOW_SAMPLE_TIME;
+}
+
+/* @octets more were taken. */
+static void sampled(struct session_flow *f, uint64_t octets, nsec_t now)
+{
+	f->sample_time += now - f->busy_since;
+	f->busy_since = now;
+	f->sample_octets += octets;
+	if (f->sample_octets < FLOW_SAMPLE)
+		return;
+	f->was_fast = f->sample_time <= FLOW_SAMPLE_TIME;
+	f->sample_octets = 0;
+	f->sample_time = 0;
+}
+
 static void measured(struct session_flow *f, nsec_t now)
 {
 	uint64_t window = session_flow_window(f, now);
@@ -25,6 +48,8 @@ static void measured(struct session_flow *f, nsec_t now)
 
 void session_posted(struct session_flow *f, uint32_t bytes, nsec_t now)
 {
+	if (f->posted == 0)
+		f->busy_since = now;
 	f->posted++;
 	f->octets += bytes;
 	if (f->timed)
@@ -44,6 +69,7 @@ void session_completed(struct session_flow *f, nsec_t now)
 	f->posted--;
 	f->done++;
 	f->moved += octets;
+	sampled(f, octets, now);
 	if (f->done == f->timed)
 		measured(f, now);
 }

@@ -82,7 +82,7 @@ static bool exposures_are_left(const struct txn *t, unsigned exposures)
 	return session_ops(t->s, t->rsp)->exposed + exposures <= most + most / 2;
 }
 
-bool txn_exposures_are_taken(const struct session_queue *q)
+bool txn_first_waits_for_others(const struct session_queue *q)
 {
 	const struct txn *first;
 	unsigned exposures;
@@ -91,7 +91,7 @@ bool txn_exposures_are_taken(const struct session_queue *q)
 		return false;
 	first = list_first(&q->waiting, struct txn, wait_link);
 	(void)txn_need(first, &exposures);
-	return !exposures_are_left(first, exposures);
+	return !exposures_are_left(first, exposures) || txn_waits_for_speed(first);
 }
 
 /* Start @t if it can have everything: a place among the running calls, exposures, then memory.
@@ -104,6 +104,8 @@ static enum txn_verdict try_start(struct txn *t)
 	unsigned exposures, most = leg_exposures(t->rsp->cfg, SESSION_OP_DEPTH);
 	size_t need, largest = (arena->bytes - arena->reserve) / BUDGET_SHARES;
 
+	if (txn_waits_for_speed(t))
+		return TXN_WAITS; /* tried again when a transaction of this session ends */
 	txn_choose_cut_through(t);
 	need = txn_need(t, &exposures);
 	if (need > largest && t->reply_bytes > s->proxy->cfg.max_payload) {

@@ -34,9 +34,9 @@ void txn_queue(struct txn *t);
  * TXN_WAITS. */
 enum txn_verdict txn_admit(struct session_queue *q, struct txn **t) WARN_UNUSED;
 
-/** txn_exposures_are_taken - running calls may need so many exposures that none are left for the first
- * call that waits in @q. */
-bool txn_exposures_are_taken(const struct session_queue *q);
+/** txn_first_waits_for_others - the first call that waits in @q waits until running calls end: they may
+ * need so many exposures that none are left for it, or it waits for speed (txn_cut_through.h). */
+bool txn_first_waits_for_others(const struct session_queue *q);
 
 /** txn_put_by - @t has to wait: copy its call out of its Receive if that is needed. Return: 0, or
  * ERR_AGAIN: @t cannot wait. */

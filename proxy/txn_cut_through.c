@@ -47,10 +47,21 @@
 
 enum { CUT_THROUGH_WINDOWS = 2 }; /* least length of a cut-through chunk, in windows */
 
+/* The index of the first Write chunk that is long enough; .nwrites: none. */
+static unsigned first_large(const struct txn *t)
+{
+	uint64_t least = (uint64_t)CUT_THROUGH_WINDOWS * t->s->proxy->cfg.cut_through_bytes;
+	unsigned i = 0;
+
+	while (i < t->in.nwrites && t->in.writes[i].length < least)
+		i++;
+	return i;
+}
+
 static bool may_stream(const struct txn *t)
 {
-	return t->s->proxy->cfg.cut_through_bytes > 0 && !t->reverse && !t->in.nwishes &&
-	       t->rsp->conn && t->rsp->conn->fabric->streams;
+	return first_large(t) < t->in.nwrites && t->s->proxy->cfg.cut_through_bytes > 0 &&
+	       !t->reverse && !t->in.nwishes && t->rsp->conn && t->rsp->conn->fabric->streams;
 }
 
 /* Whether the result is stored. Memory of other sessions does not matter here.
@@ -74,7 +85,26 @@ static bool may_store(const struct txn *t)
 	return bytes <= (p->cfg.cut_through_from < most ? p->cfg.cut_through_from : most);
 }
 
-/* A result that was to be cut through stays so, even if its call has waited since. */
+/*
+ * State:  stored results of a session wait for a requester that takes Writes slowly, or its rate is
+ *         not known yet. Further results would be cut through.
+ * Danger: the requester is busy with the stored results, so the responder's connection is hardly
+ *         read, and its TCP window closes. A responder that ends connections whose peer takes
+ *         nothing, as another gateway does, would end the session of a client that keeps to the
+ *         least rate.
+ * Rule:   beside other calls that hold memory, a result is cut through only if the requester was seen
+ *         to take Writes fast (session_flow_is_fast()). Otherwise its call waits. It is tried again
+ *         each time that a call of the session ends, and stored as soon as there is room for it.
+ * Pinned: tests/session/test_large.c:further_ones_wait_for_a_slow_client
+ */
+bool txn_waits_for_speed(const struct txn *t)
+{
+	return !t->is_cut_through && may_stream(t) && !may_store(t) &&
+	       session_queue(t->s, t->reverse)->taken_bytes > 0 &&
+	       !session_flow_is_fast(&session_ops(t->s, t->req)->writes, t->s->proxy->now);
+}
+
+/* A result that was to be cut through stays so, even if its call waits for memory. */
 void txn_choose_cut_through(struct txn *t)
 {
 	t->is_cut_through |= may_stream(t) && !may_store(t);
@@ -83,14 +113,7 @@ void txn_choose_cut_through(struct txn *t)
 /* The index of the chunk to cut through; .nwrites: none. */
 static unsigned chunk_of(const struct txn *t)
 {
-	uint64_t least = (uint64_t)CUT_THROUGH_WINDOWS * t->s->proxy->cfg.cut_through_bytes;
-	unsigned i = 0;
-
-	if (!t->is_cut_through)
-		return t->in.nwrites;
-	while (i < t->in.nwrites && t->in.writes[i].length < least)
-		i++;
-	return i;
+	return t->is_cut_through ? first_large(t) : t->in.nwrites;
 }
 
 uint64_t txn_write_memory(const struct txn *t, unsigned i)

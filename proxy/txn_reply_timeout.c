@@ -155,7 +155,7 @@ bool txn_queue_is_blocked(const struct session_queue *q)
 	if (q->running == 0 || req->state != LEG_OPEN || !req->t ||
 	    req->t->ops->traits->counts_calls || rsp->cfg->reply_timeout)
 		return false;
-	return (q->running >= q->limit && session_calls_wait(q)) || txn_exposures_are_taken(q) ||
+	return (q->running >= q->limit && session_calls_wait(q)) || txn_first_waits_for_others(q) ||
 	       txn_device_busy_lacks_places(q->s, rsp) || leg_peer_has_no_credit(req) ||
 	       waits_for_credit(rsp);
 }

@@ -12,6 +12,8 @@ static struct hoard hoard;
 /* The first call of a connection; its reply brings credits. */
 static const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
 
+enum { SAMPLE = 9 << 20 }; /* octets after which the gateway knows how fast a client is, and more */
+
 /* A READ of @length octets. */
 static struct peer_spec read_of(uint32_t length)
 {
@@ -21,6 +23,18 @@ static struct peer_spec read_of(uint32_t length)
 				  .nwrites = 1,
 				  .write_caps = {length},
 				  .writes = {length}};
+}
+
+/* The client takes READs, one after the other, until the gateway knows that it is fast. */
+static void show_speed(struct peer *c, uint32_t length)
+{
+	const struct peer_spec spec = read_of(length);
+
+	for (uint32_t taken = 0; taken < SAMPLE; taken += length) {
+		assert_true(peer_call(c, &spec));
+		world_run(&world, 2 * NSEC_PER_SEC);
+		assert_int_equal(peer_busy(c), 0);
+	}
 }
 
 /* Answer up to @most of the calls that @p holds; each takes several Writes. Return: how many were
@@ -57,6 +71,7 @@ static void many_large_ones_at_once(void **state)
 		struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 17);
 		struct peer *c = &world.pairs[0].client;
 		const struct session *in;
+		uint64_t done, passed;
 		size_t before;
 
 		s.credits = 2 * READS;
@@ -69,6 +84,9 @@ static void many_large_ones_at_once(void **state)
 		world_connect(&world);
 		assert_true(peer_call(c, &first)); /* brings credits */
 		world_run(&world, NSEC_PER_SEC);
+		show_speed(c, LARGE);
+		done = c->done;
+		passed = proxy_counters(world.proxy)->passed_bytes;
 		world.pairs[0].server.holds = true;
 		before = world_used(&world);
 		for (unsigned i = 0; i < READS; i++)
@@ -80,9 +98,9 @@ static void many_large_ones_at_once(void **state)
 			assert_true(world_used(&world) - before >= (size_t)READS * LARGE);
 		while (answer_some(&world.pairs[0].server, 8))
 			world_run(&world, NSEC_PER_SEC);
-		assert_int_equal(c->done, 1 + READS);
+		assert_int_equal(c->done, done + READS);
 		assert_int_equal(c->corrupt + c->errors, 0);
-		assert_int_equal(proxy_counters(world.proxy)->passed_bytes,
+		assert_int_equal(proxy_counters(world.proxy)->passed_bytes - passed,
 				 cuts == 2 ? (uint64_t)(READS - STORED) * LARGE
 				 : cuts	   ? (uint64_t)READS * LARGE
 					   : 0);
@@ -161,6 +179,7 @@ static void others_are_no_matter(void **state)
 	const struct peer_spec spec = read_of(LARGE);
 	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 18);
 	struct world_pair *hung = &world.pairs[0], *other = &world.pairs[1];
+	uint64_t done, passed;
 
 	(void)state;
 	s.pairs = 2;
@@ -173,6 +192,9 @@ static void others_are_no_matter(void **state)
 	for (unsigned i = 0; i < 2; i++)
 		assert_true(peer_call(&world.pairs[i].client, &first)); /* brings credits */
 	world_run(&world, NSEC_PER_SEC);
+	show_speed(&hung->client, LARGE);
+	done = hung->client.done;
+	passed = proxy_counters(world.proxy)->passed_bytes;
 	hung->server.holds = true;
 	for (unsigned i = 0; i < FROM; i++)
 		assert_true(peer_call(&hung->client, &spec));
@@ -181,15 +203,16 @@ static void others_are_no_matter(void **state)
 		assert_true(peer_call(&other->client, &spec));
 	world_run(&world, NSEC_PER_SEC);
 	assert_int_equal(other->client.done, 3);
-	assert_int_equal(proxy_counters(world.proxy)->passed_bytes, LARGE); /* of the other */
+	assert_int_equal(proxy_counters(world.proxy)->passed_bytes - passed,
+			 LARGE); /* of the other */
 	assert_true(peer_call(&hung->client, &spec));
 	world_run(&world, NSEC_PER_SEC);
 	assert_int_equal(peer_release(&hung->server, true), FROM + 1);
 	world_run(&world, NSEC_PER_SEC);
-	assert_int_equal(hung->client.done, 1 + FROM + 1);
+	assert_int_equal(hung->client.done, done + FROM + 1);
 	assert_int_equal(hung->client.corrupt + other->client.corrupt, 0);
 	/* the first and the last of the hung one as well */
-	assert_int_equal(proxy_counters(world.proxy)->passed_bytes, 3 * LARGE);
+	assert_int_equal(proxy_counters(world.proxy)->passed_bytes - passed, 3 * LARGE);
 	world_quit(&world);
 	world_free(&world);
 }
@@ -206,9 +229,9 @@ static void answer_all_but(struct peer *p, uint32_t xid)
 			p->serves[i].held_back = true;
 }
 
-/* A session whose server holds calls, and whose client is @far. The first READ of @n, of @length octets each, is
+/* A session whose server holds calls, and whose client is @far. With @is_fast the client has shown that. The first READ of @n, of @length octets each, is
  * cut through. Return: its XID. */
-static uint32_t begin_reads(nsec_t far, unsigned n, uint32_t length)
+static uint32_t begin_reads_of(bool is_fast, nsec_t far, unsigned n, uint32_t length)
 {
 	const struct peer_spec spec = read_of(length);
 	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 20);
@@ -227,6 +250,8 @@ static uint32_t begin_reads(nsec_t far, unsigned n, uint32_t length)
 	world_connect(&world);
 	assert_true(peer_call(&pair->client, &first)); /* brings credits */
 	world_run(&world, NSEC_PER_SEC);
+	if (is_fast)
+		show_speed(&pair->client, length);
 	pair->server.holds = true;
 	pair->server.divides = false;
 	xid = pair->client.next_xid;
@@ -236,11 +261,19 @@ static uint32_t begin_reads(nsec_t far, unsigned n, uint32_t length)
 	return xid;
 }
 
+static uint32_t begin_reads(nsec_t far, unsigned n, uint32_t length)
+{
+	return begin_reads_of(true, far, n, length);
+}
+
 static void end_reads(void)
 {
-	world_run(&world, NSEC_PER_SEC);
-	while (answer_some(&world.pairs[0].server, 8))
+	enum { SECONDS = 60 };
+
+	for (unsigned i = 0; i < SECONDS && peer_busy(&world.pairs[0].client); i++) {
+		answer_some(&world.pairs[0].server, 8);
 		world_run(&world, NSEC_PER_SEC);
+	}
 	assert_int_equal(world.pairs[0].client.corrupt + world.pairs[0].client.errors, 0);
 	assert_int_equal(peer_busy(&world.pairs[0].client), 0);
 	world_quit(&world);
@@ -275,6 +308,38 @@ static void stored_ones_are_held_back(void **state)
 		assert_true(peer_call(&pair->client, &spec));
 	world_run(&world, NSEC_PER_SEC);
 	assert_true(world_used(&world) <= MOST);
+	memnet_pace(pair->client.leg.conn, &(struct memnet_pace){0});
+	end_reads();
+}
+
+/* Results beyond .cut_through_from are cut through for a client that was seen to be fast. Otherwise their calls wait
+ * until there is room to store them: if too little is known about the client, or if it takes results at three times the
+ * least rate. */
+static void further_ones_wait_for_a_slow_client(void **state)
+{
+	enum { READS = 60, LARGE = 1 << 20, STORED = 31 };
+	const struct memnet_pace slow = {.take_octet = 19000};
+	const struct peer_spec spec = read_of(LARGE);
+	struct world_pair *pair = &world.pairs[0];
+	uint32_t xid;
+
+	(void)state;
+	begin_reads(0, READS, LARGE);
+	assert_int_equal(inside_session(world.proxy, 0)->forward.running, READS);
+	end_reads();
+
+	begin_reads_of(false, 0, READS, LARGE);
+	assert_int_equal(inside_session(world.proxy, 0)->forward.running, 1 + STORED);
+	end_reads();
+
+	xid = begin_reads(0, 1 + STORED, LARGE);
+	memnet_pace(pair->client.leg.conn, &slow);
+	answer_all_but(&pair->server, xid);
+	world_run(&world, 10 * NSEC_PER_SEC);
+	for (unsigned i = 1 + STORED; i < READS; i++)
+		assert_true(peer_call(&pair->client, &spec));
+	world_run(&world, NSEC_PER_SEC);
+	assert_in_range(inside_session(world.proxy, 0)->forward.running, 1, 1 + STORED);
 	memnet_pace(pair->client.leg.conn, &(struct memnet_pace){0});
 	end_reads();
 }
@@ -332,13 +397,14 @@ static void replies_of_cut_through_ones_pass_stored_ones(void **state)
 	const struct memnet_pace slow = {.take_octet = 19000};
 	struct world_pair *pair = &world.pairs[0];
 	uint32_t xid = begin_reads(0, 1 + STORED, LARGE);
+	uint64_t passed = proxy_counters(world.proxy)->passed_bytes;
 
 	(void)state;
 	memnet_pace(pair->client.leg.conn, &slow);
 	answer_all_but(&pair->server, xid);
 	world_run(&world, NSEC_PER_SEC);
 	peer_release(&pair->server, true);
-	while (proxy_counters(world.proxy)->passed_bytes < LARGE)
+	while (proxy_counters(world.proxy)->passed_bytes - passed < LARGE)
 		world_run(&world, NSEC_PER_SEC);
 	world_run(&world, 20 * NSEC_PER_SEC);
 	assert_false(is_busy(&pair->client, xid));
@@ -494,6 +560,7 @@ static void slow_moments_keep_no_memory(void **state)
 	struct setup s = setup_defaults(LEG_V1, LEG_V1, 23);
 	struct peer *c = &world.pairs[0].client, *server = &world.pairs[0].server;
 	struct buf_arena *arena;
+	uint64_t done;
 
 	(void)state;
 	s.pairs = 2;
@@ -503,8 +570,11 @@ static void slow_moments_keep_no_memory(void **state)
 	s.memory = 256 << 20;
 	world_new(&world, &s);
 	world_connect(&world);
-	assert_true(peer_call(c, &first));
+	for (unsigned i = 0; i < 2; i++)
+		assert_true(peer_call(&world.pairs[i].client, &first));
 	world_run(&world, NSEC_PER_SEC);
+	show_speed(c, 1 << 20);
+	done = c->done;
 	arena = &world.proxy->arena;
 	hoard_zone(&hoard, arena, buf_own_zone(arena, BUF_TRANSACTION, 0));
 	server->divides = server->holds = true;
@@ -516,7 +586,7 @@ static void slow_moments_keep_no_memory(void **state)
 	hoard_zone(&hoard, arena, BUF_ZONE_ORDINARY);
 	assert_true(peer_call(&world.pairs[1].client, &held));
 	for (unsigned i = 0; i < READS && !c->closed; i++) {
-		assert_int_equal(c->done, 1 + i);
+		assert_int_equal(c->done, done + i);
 		memnet_pace(c->leg.conn, &slow);
 		assert_int_equal(answer_some(server, 1), 1);
 		world_run(&world, SLOW_S * NSEC_PER_SEC);
@@ -524,8 +594,8 @@ static void slow_moments_keep_no_memory(void **state)
 		world_run(&world, (PERIOD_S - SLOW_S) * NSEC_PER_SEC);
 	}
 	assert_true(c->closed);
-	assert_true(c->done > 1);
-	assert_int_equal(world.pairs[1].client.done, 1);
+	assert_true(c->done > done);
+	assert_int_equal(world.pairs[1].client.done, 2);
 	hoard_end(&hoard);
 	world_quit(&world);
 	world_free(&world);
@@ -539,6 +609,7 @@ int main(void)
 		cmocka_unit_test(one_for_an_adapter_is_stored),
 		cmocka_unit_test(others_are_no_matter),
 		cmocka_unit_test(stored_ones_are_held_back),
+		cmocka_unit_test(further_ones_wait_for_a_slow_client),
 		cmocka_unit_test(a_far_client_is_not_slowed_down),
 		cmocka_unit_test(held_back_ones_are_owed),
 		cmocka_unit_test(replies_of_cut_through_ones_pass_stored_ones),

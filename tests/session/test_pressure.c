@@ -71,10 +71,14 @@ static void check_all(unsigned calls)
 	}
 	assert_true(world_arena(&w)->peak <= 32 << 20);
 	count = proxy_counters(w.proxy);
-	assert_true(count->budget_waits > 0);
-	assert_true(count->budget_waits + count->place_waits <= count->calls + count->rcalls);
 	assert_false(proxy_snapshot(w.proxy, &l, memnet_now(w.net)));
-	assert_true(l.memory.waits > 0);
+	/* With cut-through calls wait until their client has shown its speed. Then the memory may be enough. */
+	if (!getenv("CUT_THROUGH")) {
+		assert_true(count->budget_waits > 0);
+		assert_true(l.memory.waits > 0);
+	}
+	assert_true(count->budget_waits + count->place_waits > 0);
+	assert_true(count->budget_waits + count->place_waits <= count->calls + count->rcalls);
 }
 
 static void everything_completes_within_the_budget(void **state)
