@@ -24,6 +24,7 @@ declare -A AT=() # name -> a process in its network
 network() {
     local name
     ip link set lo up
+    without_dad
     ip link add br0 type bridge && ip link set br0 up
     echo 1 >/proc/sys/net/ipv4/ip_forward
     echo 1 >/proc/sys/net/ipv6/conf/all/forwarding
@@ -32,6 +33,7 @@ network() {
         AT[$name]=$!
         pids+=($!)
         wait_for 10 is_apart "$!" || fail "no network for $name"
+        without_dad nsenter "$(net "$name")" --
         ip link add "$name" type veth peer name eth0 netns "$!" || fail "no link to $name"
         ip link set "$name" up
     done
@@ -48,6 +50,8 @@ network() {
     at filer ip route add 10.7.3.0/24 via 10.7.2.1
     at filer ip -6 route add fd00:3::/64 via fd00:2::1
 }
+# Without a link-local address, which duplicate address detection delays, a machine cannot look for its neighbours.
+without_dad() { "$@" sh -c 'echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad'; }
 is_apart() { [ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ]; }
 net() { echo "--net=/proc/${AT[$1]}/ns/net"; }
 at() { nsenter "$(net "$1")" -- "${@:2}"; }
