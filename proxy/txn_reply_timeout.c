@@ -39,7 +39,8 @@
  *         all, its responder only hung: the session ends and the requester sends all calls again,
  *         so none is lost. Otherwise calls wait as long as they have to.
  * Pinned: tests/session/test_call_only.c:call_only_calls_are_in_nobodys_way,
- *         :call_only_calls_give_exposures_back, :slow_answers_are_not_lost
+ *         :call_only_calls_give_exposures_back, :call_only_calls_let_large_reads_proceed,
+ *         :slow_clients_are_no_reason_to_abandon, :slow_answers_are_not_lost
  *
  * State:  a version 2 responder sent a report that may be about a form of the call which was given
  *         up (txn_retry_form.c).
@@ -153,7 +154,8 @@ bool txn_queue_is_blocked(const struct session_queue *q)
 	const struct leg *req = session_requester(q), *rsp = session_responder(q);
 
 	if (q->running == 0 || req->state != LEG_OPEN || !req->t ||
-	    req->t->ops->traits->counts_calls || rsp->cfg->reply_timeout)
+	    req->t->ops->traits->counts_calls || rsp->cfg->reply_timeout ||
+	    session_ops(q->s, req)->writes.posted > 0)
 		return false;
 	return (q->running >= q->limit && session_calls_wait(q)) || txn_first_waits_for_others(q) ||
 	       txn_device_busy_lacks_places(q->s, rsp) || leg_peer_has_no_credit(req) ||

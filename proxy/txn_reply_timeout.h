@@ -12,10 +12,12 @@ void txn_reply_timeout_init(struct txn *t);
 /**
  * txn_queue_is_blocked - calls of @q can proceed only when others are answered
  *
- * True in four cases: the unanswered calls have all places; they have exposures that the first call
- * in line needs; they have all credits of a version 1 responder; or the requester has no credit left
- * and only a reply would bring it one. If the unanswered calls are Call-only, the calls of @q stay
- * blocked for ever.
+ * True in four cases: the unanswered calls have all places; they have exposures or memory that the
+ * first call in line needs; they have all credits of a version 1 responder; or the requester has no
+ * credit left and only a reply would bring it one. If the unanswered calls are Call-only, the calls of
+ * @q stay blocked for ever.
+ *
+ * False while the requester has Writes to take: then an answered call ends as soon as it takes them.
  */
 bool txn_queue_is_blocked(const struct session_queue *q);
 

@@ -155,6 +155,80 @@ static void call_only_calls_give_exposures_back(void **state)
 	end();
 }
 
+/* Nothing is known about the client's speed, so a READ that is too large to be stored beside such calls waits until they
+ * are abandoned. Credits, places and exposures are left. */
+static void call_only_calls_let_large_reads_proceed(void **state)
+{
+	enum { LONG_ONES = 5, LARGE = 64 << 10 };
+	static const struct peer_spec with_body = {.body = 9000, .reply = 100, .segs = 1};
+	static const struct peer_spec read = {.segs = 1,
+					      .body = 128,
+					      .reply = 100,
+					      .nwrites = 1,
+					      .write_caps = {LARGE},
+					      .writes = {LARGE}};
+	struct setup s = setup_defaults(2, 1, 97);
+	uint64_t done;
+
+	(void)state;
+	s.cut_through_bytes = 8 << 10;
+	begin_with(&s, 2 * CREDITS, false);
+	done = caller->done;
+	responder->holds = true;
+	calls(&with_body, LONG_ONES, 0);
+	world_run(&w, NSEC_PER_SEC);
+	responder->holds = false;
+	assert_true(peer_call(caller, &read));
+	world_run(&w, 57 * NSEC_PER_SEC);
+	assert_int_equal(caller->done, done);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+	world_run(&w, 10 * NSEC_PER_SEC);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, LONG_ONES);
+	assert_int_equal(caller->done, done + 1);
+	end();
+}
+
+/* READs wait because the client takes results slowly: for its speed, or for places. A call that the server has not
+ * answered is in nobody's way. */
+static void slow_clients_are_no_reason_to_abandon(void **state)
+{
+	enum { READS = 12, LARGE = 4 << 20 };
+	static const struct peer_spec read = {.segs = 1,
+					      .body = 128,
+					      .reply = 100,
+					      .nwrites = 1,
+					      .write_caps = {LARGE},
+					      .writes = {LARGE}};
+	const struct memnet_pace slow = {.take_octet = 19000};
+
+	(void)state;
+	for (unsigned by_places = 0; by_places < 2; by_places++) {
+		struct setup s = setup_defaults(2, 1, 96);
+
+		s.cut_through_bytes = by_places ? 0 : 128 << 10;
+		s.cut_through_from = 32 << 20;
+		s.max_payload = LARGE;
+		s.memory = (size_t)1 << 30;
+		s.peer_memory = (size_t)256 << 20;
+		begin_with(&s, by_places ? CREDITS : 4 * CREDITS, false);
+		responder->holds = true;
+		calls(&plain, 1, 0);
+		world_run(&w, NSEC_PER_SEC);
+		responder->holds = false;
+		memnet_pace(caller->leg.conn, &slow);
+		for (unsigned i = 0; i < READS; i++)
+			(void)peer_call(caller, &read);
+		world_run(&w, 200 * NSEC_PER_SEC);
+		assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+		assert_int_equal(proxy_sessions(w.proxy), 1);
+		memnet_pace(caller->leg.conn, &(struct memnet_pace){0});
+		assert_int_equal(peer_release(responder, true), 1);
+		world_run(&w, 100 * NSEC_PER_SEC);
+		assert_int_equal(peer_busy(caller), 0);
+		end();
+	}
+}
+
 /* Before that it was just slow, and is answered; after it the session ends, so that its
  * requester can send it again. */
 static void slow_answers_are_not_lost(void **state)
@@ -412,6 +486,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(call_only_calls_are_in_nobodys_way),
 		cmocka_unit_test(call_only_calls_give_exposures_back),
+		cmocka_unit_test(call_only_calls_let_large_reads_proceed),
+		cmocka_unit_test(slow_clients_are_no_reason_to_abandon),
 		cmocka_unit_test(slow_answers_are_not_lost),
 		cmocka_unit_test(pauses_are_no_beginnings),
 		cmocka_unit_test(an_answer_in_a_pause_is_a_beginning),
