@@ -119,11 +119,11 @@ struct txn {
 	bool started;	     /* the transaction was admitted: it runs and holds memory */
 	bool copied;	     /* the call was copied out of its Receive */
 	bool is_cut_through; /* a large result is cut through: txn_choose_cut_through() */
+	bool lacks_places;   /* its exposures wait for those of other calls: txn_device_busy.c */
 	size_t taken;	     /* octets of payload blocks it holds */
 
 	/* txn_device_busy.c: since when the device is short of resources for it; 0: it is not */
 	nsec_t busy_since;
-	bool lacks_places; /* its exposures have to wait for those of other calls */
 
 	/* txn_reply_timeout.c */
 	/* Armed from .pulled until the answer comes; the call is abandoned when it expires. */
