@@ -117,12 +117,40 @@ static void call_only_calls_are_in_nobodys_way(void **state)
 		}
 }
 
-/* Calls that travel as chunks to version 1 have some of the exposures, and those that are left are too
- * few for one call, behind which others wait. Credits and places are left. */
+enum { LONG_ONES = 5 };
+
+/* Calls that travel as chunks to version 1 get no answer, and then @n of @later come. These are answered as soon as the
+ * others are abandoned. Credits and places are left all the time. */
+static void proceed_when_others_are_abandoned(struct setup *s, const struct peer_spec *const *later,
+					      unsigned n)
+{
+	static const struct peer_spec with_body = {.body = 9000, .reply = 100, .segs = 1};
+	uint64_t done;
+
+	begin_with(s, 2 * CREDITS, false);
+	done = caller->done;
+	responder->holds = true;
+	calls(&with_body, LONG_ONES, 0);
+	world_run(&w, NSEC_PER_SEC);
+	responder->holds = false;
+	for (unsigned i = 0; i < n; i++) {
+		assert_true(peer_call(caller, later[i]));
+		world_run(&w, NSEC_PER_SEC);
+	}
+	world_run(&w, 56 * NSEC_PER_SEC);
+	assert_int_equal(caller->done, done);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+	world_run(&w, 10 * NSEC_PER_SEC);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, LONG_ONES);
+	assert_int_equal(caller->done, done + n);
+	end();
+}
+
+/* The unanswered calls have some of the exposures. Those that are left are too few for one call, behind which others
+ * wait. */
 static void call_only_calls_give_exposures_back(void **state)
 {
-	enum { LONG_ONES = 5, EXPOSURES = 13 };
-	static const struct peer_spec with_body = {.body = 9000, .reply = 100, .segs = 1};
+	enum { EXPOSURES = 13 };
 	static const struct peer_spec wide = {.segs = 1,
 					      .body = 128,
 					      .reply = 100,
@@ -133,59 +161,31 @@ static void call_only_calls_give_exposures_back(void **state)
 					      .writes = {2000, 2000}};
 	static const struct peer_spec read = {
 		.segs = 1, .body = 128, .reply = 100, .nreads = 1, .reads = {2000}};
+	const struct peer_spec *const later[] = {&wide, &read};
 	struct setup s = setup_defaults(2, 1, 98);
-	uint64_t done;
 
 	(void)state;
 	s.exposures = EXPOSURES;
-	begin_with(&s, 2 * CREDITS, false);
-	done = caller->done;
-	responder->holds = true;
-	calls(&with_body, LONG_ONES, 0);
-	world_run(&w, NSEC_PER_SEC);
-	responder->holds = false;
-	assert_true(peer_call(caller, &wide));
-	world_run(&w, NSEC_PER_SEC);
-	assert_true(peer_call(caller, &read));
-	world_run(&w, 57 * NSEC_PER_SEC);
-	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
-	world_run(&w, 10 * NSEC_PER_SEC);
-	assert_int_equal(proxy_counters(w.proxy)->let_go, LONG_ONES);
-	assert_int_equal(caller->done, done + 2);
-	end();
+	proceed_when_others_are_abandoned(&s, later, 2);
 }
 
-/* Nothing is known about the client's speed, so a READ that is too large to be stored beside such calls waits until they
- * are abandoned. Credits, places and exposures are left. */
+/* Nothing is known about the client's speed, so a READ that is too large to be stored beside the unanswered calls waits
+ * for them. */
 static void call_only_calls_let_large_reads_proceed(void **state)
 {
-	enum { LONG_ONES = 5, LARGE = 64 << 10 };
-	static const struct peer_spec with_body = {.body = 9000, .reply = 100, .segs = 1};
+	enum { LARGE = 64 << 10 };
 	static const struct peer_spec read = {.segs = 1,
 					      .body = 128,
 					      .reply = 100,
 					      .nwrites = 1,
 					      .write_caps = {LARGE},
 					      .writes = {LARGE}};
+	const struct peer_spec *const later[] = {&read};
 	struct setup s = setup_defaults(2, 1, 97);
-	uint64_t done;
 
 	(void)state;
 	s.cut_through_bytes = 8 << 10;
-	begin_with(&s, 2 * CREDITS, false);
-	done = caller->done;
-	responder->holds = true;
-	calls(&with_body, LONG_ONES, 0);
-	world_run(&w, NSEC_PER_SEC);
-	responder->holds = false;
-	assert_true(peer_call(caller, &read));
-	world_run(&w, 57 * NSEC_PER_SEC);
-	assert_int_equal(caller->done, done);
-	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
-	world_run(&w, 10 * NSEC_PER_SEC);
-	assert_int_equal(proxy_counters(w.proxy)->let_go, LONG_ONES);
-	assert_int_equal(caller->done, done + 1);
-	end();
+	proceed_when_others_are_abandoned(&s, later, 1);
 }
 
 /* READs wait because the client takes results slowly: for its speed, or for places. A call that the server has not
