@@ -103,7 +103,8 @@ struct session_flow {
 	uint64_t window, timed, timed_octets;
 	nsec_t timed_at;
 	/* session_flow_is_fast(): octets of the sample that is measured now, the time in which
-	 * operations of the sample were outstanding until .busy_since, and the last sample's result */
+	 * operations of the sample were outstanding until .busy_since, and whether the peer was fast
+	 * in the last sample */
 	uint64_t sample_octets;
 	nsec_t sample_time, busy_since;
 	bool was_fast;

@@ -11,6 +11,7 @@
 enum { FLOW_WINDOW = 256 << 10 };
 #define FLOW_TIME NSEC_PER_SEC
 
+/* A peer is fast if it takes FLOW_SAMPLE octets within FLOW_SAMPLE_TIME. */
 enum { FLOW_SAMPLE = 8 << 20 };
 #define FLOW_SAMPLE_TIME (8 * NSEC_PER_SEC)
 

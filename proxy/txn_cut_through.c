@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: cut-through of a large result, if its session holds no memory or much
+ * Operation: cut-through of a large result, if its session holds no memory, or much for a fast client
  *
  * If the responder's fabric can do that, the Write chunk is exposed as a stream (fabric_stream()):
  * a handle of full length, with a window of memory behind it, which is all the memory that the
@@ -86,15 +86,16 @@ static bool may_store(const struct txn *t)
 }
 
 /*
- * State:  stored results of a session wait for a requester that takes Writes slowly, or its rate is
- *         not known yet. Further results would be cut through.
+ * State:  calls of a session hold payload memory, most of it stored results. Their requester takes
+ *         Writes slowly, or its rate is not known yet. Further results would be cut through.
  * Danger: the requester is busy with the stored results, so the responder's connection is hardly
  *         read, and its TCP window closes. A responder that ends connections whose peer takes
  *         nothing, as another gateway does, would end the session of a client that keeps to the
  *         least rate.
  * Rule:   beside other calls that hold memory, a result is cut through only if the requester was seen
  *         to take Writes fast (session_flow_is_fast()). Otherwise its call waits. It is tried again
- *         each time that a call of the session ends, and stored as soon as there is room for it.
+ *         each time that a call of the session ends. It is stored as soon as there is room for it, and
+ *         cut through if no other call holds memory any more.
  * Pinned: tests/session/test_large.c:further_ones_wait_for_a_slow_client
  */
 bool txn_waits_for_speed(const struct txn *t)

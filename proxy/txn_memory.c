@@ -212,9 +212,9 @@ static bool is_marked(const struct txn *t, uint32_t end)
 	return memcmp(t->reply.addr + end - 4, mark + (end - 4) % sizeof(t->mark), 4) == 0;
 }
 
-/* Whether the octets of the reported length behind its last whole word still hold the mark. One octet
- * of a reply that lacks its pad may be the same by chance: then the reply is taken for one that was
- * not written to its end. */
+/* Whether the octets of the reported length behind its last whole word still hold the mark. Of a
+ * server that leaves out the pad of a reply's last item (decision 91), one octet is the same in one of
+ * 256 cases: then the session ends, and its requester sends the call again. */
 static bool tail_is_marked(const struct txn *t)
 {
 	const uint8_t *mark = (const uint8_t *)&t->mark;
@@ -252,17 +252,20 @@ static uint32_t mark_begins(const struct txn *t, uint32_t from, uint32_t end)
 /*
  * The end of the reply in a Reply chunk that was filled with the mark; 0: the reported length is false
  *
- * A reply whose last word, or part of a word, is the mark was not written to its end. It is cut where the mark begins in
- * two cases: the server reported the length of the chunk; or the octets of mark are exactly those
- * that Linux adds.
+ * A reply whose last word, or part of a word, is the mark was not written to its end. If the last word
+ * is whole, the reply is cut where the mark begins in two cases: the server reported the length of the
+ * chunk; or the octets of mark are exactly those that Linux adds. Of a word that was written in part,
+ * up to three octets of mark are not noticed.
  */
 static uint32_t marked_end(const struct txn *t)
 {
 	uint64_t added = linux_adds(t);
 	uint32_t len = t->reply.len, whole = len - len % 4, least;
 
-	if (!t->mark || !(tail_is_marked(t) || (whole && is_marked(t, whole))))
+	if (!t->mark)
 		return len;
+	if (!whole || !is_marked(t, whole))
+		return tail_is_marked(t) ? 0 : len;
 	if (len == t->reply.cap)
 		return mark_begins(t, 0, whole);
 	if (len != whole || added >= len)

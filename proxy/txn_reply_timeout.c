@@ -152,10 +152,11 @@ static bool waits_for_credit(const struct leg *rsp)
 bool txn_queue_is_blocked(const struct session_queue *q)
 {
 	const struct leg *req = session_requester(q), *rsp = session_responder(q);
+	const struct session_ops *ops = session_ops(q->s, req);
 
 	if (q->running == 0 || req->state != LEG_OPEN || !req->t ||
 	    req->t->ops->traits->counts_calls || rsp->cfg->reply_timeout ||
-	    session_ops(q->s, req)->writes.posted > 0)
+	    ops->reads.posted + ops->writes.posted > 0)
 		return false;
 	return (q->running >= q->limit && session_calls_wait(q)) || txn_first_waits_for_others(q) ||
 	       txn_device_busy_lacks_places(q->s, rsp) || leg_peer_has_no_credit(req) ||

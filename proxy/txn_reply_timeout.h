@@ -17,7 +17,8 @@ void txn_reply_timeout_init(struct txn *t);
  * credit left and only a reply would bring it one. If the unanswered calls are Call-only, the calls of
  * @q stay blocked for ever.
  *
- * False while the requester has Writes to take: then an answered call ends as soon as it takes them.
+ * False while the requester has Reads to answer or Writes to take: then it owes these (DEBT_READS,
+ * DEBT_OUTPUT), and its calls wait for it.
  */
 bool txn_queue_is_blocked(const struct session_queue *q);
 

@@ -224,8 +224,10 @@ static const char *remedy(int error)
 		return ": give an address of this machine, see ip address";
 	case EACCES:
 		return ": give a port above 1023";
-	default:
+	case EADDRINUSE:
 		return ": give an address and a port of this machine that are free";
+	default:
+		return "";
 	}
 }
 
@@ -248,7 +250,7 @@ static void log_failure(const struct metrics *m, enum log_level level, const cha
  *         use.
  * Rule:   if the address does not exist yet, the gateway serves without metrics, and tries the
  *         address again once a second. Other errors end the gateway at its start, because they do
- *         not go away by themselves. After that they only delay the metrics.
+ *         not go away by themselves. After the start all errors only delay the metrics.
  * Pinned: tests/operators/run.sh:case_metrics_later
  */
 static bool may_come(int error)

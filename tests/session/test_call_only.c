@@ -188,8 +188,8 @@ static void call_only_calls_let_large_reads_proceed(void **state)
 	proceed_when_others_are_abandoned(&s, later, 1);
 }
 
-/* READs wait because the client takes results slowly: for its speed, or for places. A call that the server has not
- * answered is in nobody's way. */
+/* Calls wait because the client takes results or sends data slowly: READs for its speed, and READs and WRITEs for places. A
+ * call that the server has not answered is in nobody's way. */
 static void slow_clients_are_no_reason_to_abandon(void **state)
 {
 	enum { READS = 12, LARGE = 4 << 20 };
@@ -199,10 +199,13 @@ static void slow_clients_are_no_reason_to_abandon(void **state)
 					      .nwrites = 1,
 					      .write_caps = {LARGE},
 					      .writes = {LARGE}};
-	const struct memnet_pace slow = {.take_octet = 19000};
+	static const struct peer_spec write = {
+		.segs = 1, .body = 128, .reply = 100, .nreads = 1, .reads = {LARGE}};
+	const struct memnet_pace slow = {.take_octet = 19000, .answer_octet = 19000};
 
 	(void)state;
-	for (unsigned by_places = 0; by_places < 2; by_places++) {
+	for (unsigned kind = 0; kind < 3; kind++) {
+		const bool by_places = kind > 0;
 		struct setup s = setup_defaults(2, 1, 96);
 
 		s.cut_through_bytes = by_places ? 0 : 128 << 10;
@@ -217,7 +220,7 @@ static void slow_clients_are_no_reason_to_abandon(void **state)
 		responder->holds = false;
 		memnet_pace(caller->leg.conn, &slow);
 		for (unsigned i = 0; i < READS; i++)
-			(void)peer_call(caller, &read);
+			(void)peer_call(caller, kind == 2 ? &write : &read);
 		world_run(&w, 200 * NSEC_PER_SEC);
 		assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
 		assert_int_equal(proxy_sessions(w.proxy), 1);
