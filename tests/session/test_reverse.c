@@ -207,7 +207,7 @@ static void all_that_is_possible_forward(void **state)
 
 		begin(2, 2, RPC_REV_GENL, RPC_REV_GENL, rng_next(&r));
 		while (made < 100 || peer_busy(server) || peer_busy(client)) {
-			while (made < 100 && peer_busy(server) < 10) {
+			while (made < 100 && peer_busy(server) < 10 && peer_busy(client) < 10) {
 				struct peer_spec a = peer_random_spec(&r, 2, false, 4096);
 				struct peer_spec b = peer_random_spec(&r, 2, false, 4096);
 
