@@ -123,6 +123,12 @@ static uint64_t most_covered(uint64_t header, const struct plan_end *e, bool rev
 	return min_u64(most, min_u64(cover->bytes, e->limits.continue_bytes));
 }
 
+/* Octets by which the header of a reply with @n items of the extension is longer. */
+static uint64_t extended_header(unsigned n)
+{
+	return 2 * 4 + n * (uint64_t)EXTENDED_ITEM;
+}
+
 /* Header octets of an inline reply that returns @in's Write chunks. The requester's reply has the
  * segments that it offered; the responder's (@by_responder) has those that the gateway offers. */
 static uint64_t plan_reply_header(const struct plan_in *in, const struct rpc_traits *traits,
@@ -139,7 +145,7 @@ static uint64_t plan_reply_header(const struct plan_in *in, const struct rpc_tra
 		len += traits->write_chunk + n * traits->segment;
 	}
 	if (call->nwishes && !by_responder)
-		len += 2 * 4 + call->nwishes * (uint64_t)EXTENDED_ITEM;
+		len += extended_header(call->nwishes);
 	return len;
 }
 
@@ -702,6 +708,18 @@ static bool may_be_unbounded(const struct rpc_chunk *c, const struct plan_receiv
 	return c->length <= own->data && c->length % 4 == 0;
 }
 
+/* Whether a reply for which the requester offered a Reply chunk fits the responder's Send beside @nwrites
+ * items of the extension, which has no Reply chunk. */
+static bool fits_extended(const struct plan_in *in, unsigned nwrites)
+{
+	struct reply r;
+
+	if (!in->call->has_reply)
+		return true;
+	plan_foresee(&r, in);
+	return (r.is_vague ? r.offered : r.known) + extended_header(nwrites) <= r.responder;
+}
+
 bool plan_extends(const struct plan_in *in, const struct plan_call *plan,
 		  const struct plan_receives *own, enum plan_ask *ask)
 {
@@ -713,7 +731,7 @@ bool plan_extends(const struct plan_in *in, const struct plan_call *plan,
 		return false;
 	if (nwrites == 0)
 		return in->call->nreads > 0;
-	if (own->data == 0)
+	if (own->data == 0 || !fits_extended(in, nwrites))
 		return false;
 	*ask = nwrites == 1 && may_be_unbounded(&in->call->writes[0], own) &&
 			       is_stream_short(in, own)

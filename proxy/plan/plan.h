@@ -152,8 +152,9 @@ enum plan_ask {
  * @own: this end's Receives
  * @ask: set to how the data of the reply are asked for
  *
- * - The extension has no Reply chunk (docs/rtrext-profile.md, section 3), and is not used in the
- *   reverse direction.
+ * - The extension has no Reply chunk (docs/rtrext-profile.md, section 3). So a reply for which the
+ *   requester offered one has to fit a Send, beside the longer header.
+ * - It is not used in the reverse direction.
  * - Data of the call travel in its Send.
  * - Nothing is exposed for data of the reply if they certainly come by Send: one Write chunk, no
  *   longer than a Receive has room for, beside a payload stream whose length is known to fit. For
