@@ -53,7 +53,7 @@ const char help_text[] =
 "  start, listen, sandbox, ready   the process started, with each of its routes\n"
 "  listen.failed, address.failed   an address of a route cannot be used, and why\n"
 "  control.failed, metrics.failed  cannot listen at control or metrics, and why\n"
-"  metrics.waiting              the address of metrics does not exist yet; it is tried again\n"
+"  metrics.waiting              cannot listen at metrics yet, and why; it is tried again\n"
 "  control                      an operator gave an order (rpcrdma-gwctl)\n"
 "  session.open, session.end    a session begins or ends; why it ended, which leg ended first\n"
 "  session.refused              a client was not served, and why\n"

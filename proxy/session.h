@@ -134,8 +134,8 @@ struct session_ops {
 	/* Total time in which the peer's input was blocked here, and since when it is blocked
 	 * now; NSEC_NEVER: it is not. */
 	nsec_t blocked_ns, blocked_since;
-	/* Total time at whose end a look found that the peer's input waits for the other leg's peer
-	 * (leg_sink_is_blocked()). */
+	/* Sum of the times between two looks, for each look that found that the peer's input waits
+	 * for the other leg's peer (leg_sink_is_blocked()). */
 	nsec_t sink_blocked_ns;
 };
 

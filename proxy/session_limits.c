@@ -21,7 +21,7 @@ enum { SLACK_PART = 32, SLACK_COMING = 4, SLACK_MOST = 16 };
 
 struct session_limits_client {
 	struct host host; /* first member; its uses are sessions */
-	nsec_t full_at;	  /* when it may again set up .burst sessions at once */
+	nsec_t full_at;	  /* when the client address may again set up .burst sessions at once */
 };
 
 struct session_limits {

@@ -115,8 +115,12 @@ static enum txn_verdict try_start(struct txn *t)
 	}
 	if (need > largest || exposures > most)
 		return TXN_IMPOSSIBLE;
-	if (q->running >= q->limit || !exposures_are_left(t, exposures))
-		return TXN_WAITS; /* tried again when a transaction of this session ends */
+	if (q->running >= q->limit || !exposures_are_left(t, exposures)) {
+		/* tried again when a transaction of this session ends: there may be room to store
+		 * the result then, or the requester may have become slow */
+		t->is_cut_through = false;
+		return TXN_WAITS;
+	}
 	if (!take_memory(t, need))
 		return TXN_WAITS;
 	start(t, exposures, need);

@@ -63,11 +63,6 @@ bool txn_device_busy_lacks_places(const struct session *s, const struct leg *rsp
 	return false;
 }
 
-bool txn_device_busy_is_behind(const struct txn *t)
-{
-	return txn_device_busy_lacks_places(t->s, t->rsp);
-}
-
 /* Whether all places of the responder's leg are taken. @t alone never needs all of them and one more
  * (txn_admit.c), so other calls have some. While a place is free, the device is short. */
 static bool others_have_places(const struct txn *t)
@@ -77,7 +72,7 @@ static bool others_have_places(const struct txn *t)
 
 bool txn_device_busy_retry(struct txn *t)
 {
-	bool is_behind = txn_device_busy_is_behind(t);
+	bool is_behind = txn_device_busy_lacks_places(t->s, t->rsp);
 
 	/* exposures of @t under withdrawal would count as those of others */
 	if (!is_behind && t->ops == 0 && others_have_places(t)) {

@@ -14,15 +14,9 @@
  */
 bool txn_device_busy_wait(struct txn *t) WARN_UNUSED;
 
-/** txn_device_busy_lacks_places - a call of @s to @rsp waits until other calls of that leg give
- * exposures back */
+/** txn_device_busy_lacks_places - whether a call on the session's list waits until other calls to @rsp
+ * give exposures back. If so, no call that is not on the list may expose anything to @rsp. */
 bool txn_device_busy_lacks_places(const struct session *s, const struct leg *rsp);
-
-/**
- * txn_device_busy_is_behind - a call that comes before @t on the session's list waits until other
- * calls of its leg give exposures back, so @t may expose nothing
- */
-bool txn_device_busy_is_behind(const struct txn *t);
 
 /**
  * txn_device_busy_retry - the call of @t cannot be formed: the fabric answered ERR_AGAIN, it is

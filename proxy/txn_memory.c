@@ -348,7 +348,7 @@ int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned acces
 	struct segment whole;
 	int err;
 
-	if (txn_device_busy_is_behind(t))
+	if (txn_device_busy_lacks_places(t->s, t->rsp))
 		return ERR_AGAIN;
 	/* Without .reports_written the memory is blank, and has to stay so (txn_zero_sink.c). */
 	if (access == FABRIC_REMOTE_WRITE && t->rsp->conn->fabric->reports_written)

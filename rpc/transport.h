@@ -358,8 +358,8 @@ struct rpc_transport {
 	 * one each.
 	 */
 	uint32_t spare, kept;
-	/* Set before control(): calls of this end wait for replies of the peer, and this end has no
-	 * reply to send now. */
+	/* Set before control(): calls of this end wait for replies of the peer, and no reply of this
+	 * end is queued. */
 	bool needs_replies;
 	struct rpc_counters count;
 	struct rpc_late late; /* calls abandoned by forget() */

@@ -125,8 +125,9 @@ struct iwarp_conn {
 	enum iwarp_state state;
 	struct timer deadline; /* one wait at a time, by state */
 	struct timer stall;    /* the next look at .message */
-	/* has_moved() of stream.c: the message that the peer has begun, at the last look of .stall;
-	 * and when it last got enough octets for stream_press(), whose looks since are counted */
+	/* The message that the peer has begun (has_moved() of stream.c): at the last look of .stall;
+	 * at the last look of stream_press() that found enough octets; number of looks of
+	 * stream_press() since. */
 	struct iwarp_look message, pressed;
 	uint32_t pressed_looks;
 	uint32_t round; /* .round.number when recv_sched.c last examined the connection */

@@ -363,7 +363,8 @@ bool qp_rx_is_inside_send(const struct qp *qp);
 bool qp_rx_is_inside(const struct qp *qp);
 
 /** qp_rx_payload - payload octets received so far, with those of a segment that is not complete.
- * Messages without payload add nothing, however many octets they take. */
+ * Messages that move nothing add nothing, however many octets they take. A Read Request adds its own
+ * octets. */
 uint64_t qp_rx_payload(const struct qp *qp);
 
 /** struct qp_rx_mark - how far a message has come. */

@@ -71,7 +71,7 @@ enum {
 	NUDGE_MS = 20,
 	NUDGES = 8,
 	LEAST_OCTETS = 1024, /* has_moved(): least octets in stall_time() */
-	PRESSED_PARTS = 8,   /* ... in PRESSED_LOOKS looks: this part of a Receive */
+	PRESSED_PARTS = 8,   /* ... between looks of stream_press(): this part of a Receive */
 	PRESSED_LOOKS = 4,   /* looks at a message for whose Receive others wait */
 	DRAIN_MS = 5000,     /* orderly end: time for what was posted before */
 	PROBE_MS = 50,
@@ -447,8 +447,8 @@ static void watch_message(struct iwarp_conn *c)
  * Rule:   the connection ends if its message got too few octets since a look:
  * - LEAST_OCTETS in stall_time(), because even a slow line carries more. Time in which the message
  *   waits for a Receive or for room in a stream does not count.
- * - 1/PRESSED_PARTS of a Receive in PRESSED_LOOKS looks that found connections waiting and no
- *   Receive left, in a row or not.
+ * - 1/PRESSED_PARTS of a Receive before more than PRESSED_LOOKS looks found connections waiting and
+ *   no Receive left, in a row or not.
  * Within a Send only its own payload counts. Otherwise all payload counts, and the end of a message
  * that had some. A look before which the connection had no turn to read does not count.
  * Pinned: tests/iwarp/test_iwarp_faults.c:test_half_a_message;
@@ -518,10 +518,10 @@ static void starve(struct iwarp_conn *c)
 }
 
 /*
- * State:  the window of a stream is full, so the connection's input is not read. Octets that have
- *         arrived are before the error in the socket.
+ * State:  the window of a stream is full, so the connection's input is not read. An error of the
+ *         socket, such as a reset, would be reported only after all octets that arrived before.
  * Danger: the peer has reset the connection, or its machine is gone, and the user waits for it until
- *         another peer has taken the window.
+ *         the user has given back the octets of the window.
  * Rule:   the connection ends at once. The probe looks once after the window became full, because
  *         the reset may have come before that. An error after which TCP goes on, such as a router's
  *         message that it has no route, does not end the connection.

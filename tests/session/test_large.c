@@ -229,14 +229,10 @@ static void answer_all_but(struct peer *p, uint32_t xid)
 			p->serves[i].held_back = true;
 }
 
-/* A session whose server holds calls, and whose client is @far. With @is_fast the client has shown that. The first READ of @n, of @length octets each, is
- * cut through. Return: its XID. */
-static uint32_t begin_reads_of(bool is_fast, nsec_t far, unsigned n, uint32_t length)
+/* For a session with READs of @length octets. Results of 32 MiB are stored. */
+static struct setup setup_of_reads(uint32_t length)
 {
-	const struct peer_spec spec = read_of(length);
 	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 20);
-	struct world_pair *pair = &world.pairs[0];
-	uint32_t xid;
 
 	s.max_payload = length;
 	s.credits = 80;
@@ -244,14 +240,25 @@ static uint32_t begin_reads_of(bool is_fast, nsec_t far, unsigned n, uint32_t le
 	s.cut_through_from = 32 << 20;
 	s.memory = (size_t)2 << 30;
 	s.peer_memory = (size_t)1 << 30;
-	world_new(&world, &s);
+	return s;
+}
+
+/* A session whose server holds calls, and whose client is @far. With @is_fast the client has shown that. The first READ
+ * of @n, of @s->max_payload octets each, is cut through. Return: its XID. */
+static uint32_t begin_reads_of(const struct setup *s, bool is_fast, nsec_t far, unsigned n)
+{
+	const struct peer_spec spec = read_of(s->max_payload);
+	struct world_pair *pair = &world.pairs[0];
+	uint32_t xid;
+
+	world_new(&world, s);
 	if (far)
 		memnet_set_far(world.net, &pair->gw_addr, far);
 	world_connect(&world);
 	assert_true(peer_call(&pair->client, &first)); /* brings credits */
 	world_run(&world, NSEC_PER_SEC);
 	if (is_fast)
-		show_speed(&pair->client, length);
+		show_speed(&pair->client, s->max_payload);
 	pair->server.holds = true;
 	pair->server.divides = false;
 	xid = pair->client.next_xid;
@@ -263,7 +270,9 @@ static uint32_t begin_reads_of(bool is_fast, nsec_t far, unsigned n, uint32_t le
 
 static uint32_t begin_reads(nsec_t far, unsigned n, uint32_t length)
 {
-	return begin_reads_of(true, far, n, length);
+	const struct setup s = setup_of_reads(length);
+
+	return begin_reads_of(&s, true, far, n);
 }
 
 static void end_reads(void)
@@ -321,6 +330,7 @@ static void further_ones_wait_for_a_slow_client(void **state)
 	const struct memnet_pace slow = {.take_octet = 19000};
 	const struct peer_spec spec = read_of(LARGE);
 	struct world_pair *pair = &world.pairs[0];
+	struct setup s;
 	uint32_t xid;
 
 	(void)state;
@@ -328,7 +338,8 @@ static void further_ones_wait_for_a_slow_client(void **state)
 	assert_int_equal(inside_session(world.proxy, 0)->forward.running, READS);
 	end_reads();
 
-	begin_reads_of(false, 0, READS, LARGE);
+	s = setup_of_reads(LARGE);
+	begin_reads_of(&s, false, 0, READS);
 	assert_int_equal(inside_session(world.proxy, 0)->forward.running, 1 + STORED);
 	end_reads();
 
@@ -340,6 +351,37 @@ static void further_ones_wait_for_a_slow_client(void **state)
 		assert_true(peer_call(&pair->client, &spec));
 	world_run(&world, NSEC_PER_SEC);
 	assert_in_range(inside_session(world.proxy, 0)->forward.running, 1, 1 + STORED);
+	memnet_pace(pair->client.leg.conn, &(struct memnet_pace){0});
+	end_reads();
+}
+
+/* A READ waits for exposures while its client is fast. When there are some, the client is slow: then the READ is not cut
+ * through. */
+static void a_call_that_waits_for_exposures_is_not_chosen_yet(void **state)
+{
+	enum { READS = 30, LARGE = 1 << 20, EXPOSURES = 16, SECONDS = 600 };
+	const struct memnet_pace slow = {.take_octet = 19000};
+	struct world_pair *pair = &world.pairs[0];
+	struct setup s = setup_of_reads(LARGE);
+	const struct session *in;
+	unsigned running;
+	uint64_t done;
+
+	(void)state;
+	s.exposures = EXPOSURES;
+	s.cut_through_from = 4 << 20;
+	begin_reads_of(&s, true, 0, READS);
+	in = inside_session(world.proxy, 0);
+	running = in->forward.running;
+	done = pair->client.done;
+	assert_in_range(running, 8, READS - 1);
+	memnet_pace(pair->client.leg.conn, &slow);
+	pair->server.holds = false;
+	peer_release(&pair->server, true);
+	for (unsigned i = 0; i < SECONDS && pair->client.done == done; i++)
+		world_run(&world, NSEC_PER_SEC);
+	assert_true(pair->client.done > done);
+	assert_int_equal(in->forward.running, running - (pair->client.done - done));
 	memnet_pace(pair->client.leg.conn, &(struct memnet_pace){0});
 	end_reads();
 }
@@ -610,6 +652,7 @@ int main(void)
 		cmocka_unit_test(others_are_no_matter),
 		cmocka_unit_test(stored_ones_are_held_back),
 		cmocka_unit_test(further_ones_wait_for_a_slow_client),
+		cmocka_unit_test(a_call_that_waits_for_exposures_is_not_chosen_yet),
 		cmocka_unit_test(a_far_client_is_not_slowed_down),
 		cmocka_unit_test(held_back_ones_are_owed),
 		cmocka_unit_test(replies_of_cut_through_ones_pass_stored_ones),
