@@ -135,6 +135,9 @@ void peer_count(struct peer *p, uint32_t more);
  * calls were counted off when they were abandoned. */
 void peer_count_late(struct peer *p);
 
+/** peer_read_of - a READ of @length octets, which the server writes into one Write chunk. */
+struct peer_spec peer_read_of(uint32_t length);
+
 /** peer_busy - number of calls that have not ended. */
 unsigned peer_busy(const struct peer *p);
 

@@ -69,6 +69,16 @@ void peer_count_late(struct peer *p)
 	p->late = late;
 }
 
+struct peer_spec peer_read_of(uint32_t length)
+{
+	return (struct peer_spec){.body = 100,
+				  .reply = 24,
+				  .segs = 1,
+				  .nwrites = 1,
+				  .write_caps = {length},
+				  .writes = {length}};
+}
+
 unsigned peer_busy(const struct peer *p)
 {
 	unsigned n = 0;

@@ -173,13 +173,7 @@ static void call_only_calls_give_exposures_back(void **state)
  * for them. */
 static void call_only_calls_let_large_reads_proceed(void **state)
 {
-	enum { LARGE = 64 << 10 };
-	static const struct peer_spec read = {.segs = 1,
-					      .body = 128,
-					      .reply = 100,
-					      .nwrites = 1,
-					      .write_caps = {LARGE},
-					      .writes = {LARGE}};
+	const struct peer_spec read = peer_read_of(64 << 10);
 	const struct peer_spec *const later[] = {&read};
 	struct setup s = setup_defaults(2, 1, 97);
 
@@ -193,12 +187,7 @@ static void call_only_calls_let_large_reads_proceed(void **state)
 static void slow_clients_are_no_reason_to_abandon(void **state)
 {
 	enum { READS = 12, LARGE = 4 << 20 };
-	static const struct peer_spec read = {.segs = 1,
-					      .body = 128,
-					      .reply = 100,
-					      .nwrites = 1,
-					      .write_caps = {LARGE},
-					      .writes = {LARGE}};
+	const struct peer_spec read = peer_read_of(LARGE);
 	static const struct peer_spec write = {
 		.segs = 1, .body = 128, .reply = 100, .nreads = 1, .reads = {LARGE}};
 	const struct memnet_pace slow = {.take_octet = 19000, .answer_octet = 19000};

@@ -14,21 +14,10 @@ static const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
 
 enum { SAMPLE = 9 << 20 }; /* octets after which the gateway knows how fast a client is, and more */
 
-/* A READ of @length octets. */
-static struct peer_spec read_of(uint32_t length)
-{
-	return (struct peer_spec){.body = 100,
-				  .reply = 24,
-				  .segs = 1,
-				  .nwrites = 1,
-				  .write_caps = {length},
-				  .writes = {length}};
-}
-
 /* The client takes READs, one after the other, until the gateway knows that it is fast. */
 static void show_speed(struct peer *c, uint32_t length)
 {
-	const struct peer_spec spec = read_of(length);
+	const struct peer_spec spec = peer_read_of(length);
 
 	for (uint32_t taken = 0; taken < SAMPLE; taken += length) {
 		assert_true(peer_call(c, &spec));
@@ -64,7 +53,7 @@ static unsigned answer_some(struct peer *p, unsigned most)
 static void many_large_ones_at_once(void **state)
 {
 	enum { READS = 64, FROM = 8, STORED = FROM - 1, LARGE = 4 << 20, MOST = 64 << 20 };
-	const struct peer_spec spec = read_of(LARGE);
+	const struct peer_spec spec = peer_read_of(LARGE);
 
 	(void)state;
 	for (unsigned cuts = 0; cuts < 3; cuts++) {
@@ -115,7 +104,7 @@ static void many_large_ones_at_once(void **state)
 static void one_at_a_time_is_cut_through(void **state)
 {
 	enum { LARGE = 1 << 20 };
-	const struct peer_spec spec = read_of(LARGE);
+	const struct peer_spec spec = peer_read_of(LARGE);
 	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 19);
 	struct peer *c = &world.pairs[0].client;
 	unsigned done = 0;
@@ -148,7 +137,7 @@ static void one_at_a_time_is_cut_through(void **state)
 static void one_for_an_adapter_is_stored(void **state)
 {
 	enum { READS = 4, LARGE = 1 << 20 };
-	const struct peer_spec spec = read_of(LARGE);
+	const struct peer_spec spec = peer_read_of(LARGE);
 	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 21);
 	struct peer *c = &world.pairs[0].client;
 
@@ -176,7 +165,7 @@ static void one_for_an_adapter_is_stored(void **state)
 static void others_are_no_matter(void **state)
 {
 	enum { FROM = 4, LARGE = 1 << 20 };
-	const struct peer_spec spec = read_of(LARGE);
+	const struct peer_spec spec = peer_read_of(LARGE);
 	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 18);
 	struct world_pair *hung = &world.pairs[0], *other = &world.pairs[1];
 	uint64_t done, passed;
@@ -247,7 +236,7 @@ static struct setup setup_of_reads(uint32_t length)
  * of @n, of @s->max_payload octets each, is cut through. Return: its XID. */
 static uint32_t begin_reads_of(const struct setup *s, bool is_fast, nsec_t far, unsigned n)
 {
-	const struct peer_spec spec = read_of(s->max_payload);
+	const struct peer_spec spec = peer_read_of(s->max_payload);
 	struct world_pair *pair = &world.pairs[0];
 	uint32_t xid;
 
@@ -296,7 +285,7 @@ static void stored_ones_are_held_back(void **state)
 	enum { STORED = 7, MORE = 40, LARGE = 4 << 20, MOST = 40 << 20 };
 	const struct memnet_pace slow = {.take_octet = 19000};
 	const struct peer_spec small = {.body = 100, .reply = 24, .segs = 1};
-	const struct peer_spec spec = read_of(LARGE);
+	const struct peer_spec spec = peer_read_of(LARGE);
 	struct world_pair *pair = &world.pairs[0];
 	uint32_t xid = begin_reads(0, 1 + STORED, LARGE);
 	const struct session *in = inside_session(world.proxy, 0);
@@ -328,7 +317,7 @@ static void further_ones_wait_for_a_slow_client(void **state)
 {
 	enum { READS = 60, LARGE = 1 << 20, STORED = 31 };
 	const struct memnet_pace slow = {.take_octet = 19000};
-	const struct peer_spec spec = read_of(LARGE);
+	const struct peer_spec spec = peer_read_of(LARGE);
 	struct world_pair *pair = &world.pairs[0];
 	struct setup s;
 	uint32_t xid;
@@ -463,7 +452,7 @@ static void a_result_that_moves_is_not_taken_back(void **state)
 {
 	enum { LARGE = 8 << 20, SECONDS = 120 };
 	const struct memnet_pace slow = {.take_octet = 19000};
-	const struct peer_spec one = read_of(LARGE), other = read_of(1 << 20);
+	const struct peer_spec one = peer_read_of(LARGE), other = peer_read_of(1 << 20);
 	struct setup s = setup_defaults(LEG_V1, LEG_V1, 22);
 	struct peer *c = &world.pairs[0].client, *waiting = &world.pairs[1].client;
 	struct buf_arena *arena;
@@ -596,7 +585,7 @@ static void slow_moments_keep_no_memory(void **state)
 {
 	enum { READS = 5, SLOW_S = 3, PERIOD_S = 45 };
 	const struct memnet_pace slow = {.take_octet = 19000}, usual = {.take_octet = 1};
-	const struct peer_spec read = read_of(1 << 20);
+	const struct peer_spec read = peer_read_of(1 << 20);
 	const struct peer_spec held = {
 		.segs = 1, .body = 128, .reply = 64, .nreads = 1, .reads = {4 << 20}};
 	struct setup s = setup_defaults(LEG_V1, LEG_V1, 23);
