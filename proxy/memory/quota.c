@@ -28,6 +28,11 @@
  *   much as it has given back lately (QUOTA_TURNOVER), and a little. So many clients whose RPCs end
  *   slowly or never hold a little each, and an RPC of any other client finds room at once. Clients
  *   that give memory back hold as much as they use.
+ * - Kept, for payload memory and state of clients' RPCs: a session holds hardly any memory if it
+ *   holds at most 1/QUOTA_HARDLY_PART of a little (see below). Any other session takes no more if
+ *   its route would then hold more than QUOTA_OF_HOLDERS times what it leaves. So many sessions that
+ *   take all they may leave a part to sessions that hold nothing, or only a call that hangs. Blocks
+ *   are taken at the lowest addresses, so most of this part is in large blocks.
  * - A little: a session that would hold no more than QUOTA_LITTLE is exempt from the rules of
  *   session and turnover, and its client may hold QUOTA_OF_LITTLE times as much for it. So a small
  *   RPC finds room beside sessions of the same client that hold all they may. A client with any
@@ -50,7 +55,8 @@
  *   and one route of the common zones at a time.
  * - While the reservation lasts, at most QUOTA_CLAIM, other members of its line get one sixteenth
  *   of what they could take otherwise, and nothing in the second half of the time. Memory that they
- *   give back accumulates.
+ *   give back accumulates. Exception: members that hold hardly any memory are held back only in the
+ *   second half, unless the reserving member holds hardly any itself.
  * - A member does not reserve if its client would hold more than an equal part of all memory. A
  *   member that holds more than a little does not reserve either if the rules above would keep it
  *   waiting even after all other clients had given their memory back. A reservation never touches
@@ -76,6 +82,11 @@ enum {
 	QUOTA_OF_OTHER = 8,  /* a client's transaction blocks and messages: at most this factor */
 	/* Factor: times what a client may hold otherwise, for sessions that hold a little. */
 	QUOTA_OF_LITTLE = 3,
+	/* A route whose sessions hold more than hardly any memory: at most this factor times what it
+	 * leaves. */
+	QUOTA_OF_HOLDERS = 15,
+	/* Hardly any memory: at most 1/QUOTA_HARDLY_PART of a little. */
+	QUOTA_HARDLY_PART = 4,
 	/* Turnover does not matter while less than 1/QUOTA_FIRST_PART of the memory is taken. */
 	QUOTA_FIRST_PART = 2,
 	QUOTA_LITTLE = (1 << 20) + (128 << 10), /* octets: one RPC of 1 MiB and what goes with it */
@@ -270,12 +281,16 @@ static void look_for_memory(struct quota_group *g)
 	g->seen = grew;
 }
 
+/* Whether the second half of a reservation's time has begun. */
+static bool claim_is_late(const struct quota_group *claiming)
+{
+	return quota_now(claiming) >= claiming->claim_ends - QUOTA_CLAIM / 2;
+}
+
 /* Return: the part of @bytes that a reservation of another member leaves. */
 static size_t reserved_room(const struct quota_group *claiming, size_t bytes)
 {
-	bool late = quota_now(claiming) >= claiming->claim_ends - QUOTA_CLAIM / 2;
-
-	return late ? 0 : bytes / QUOTA_RESERVED;
+	return claim_is_late(claiming) ? 0 : bytes / QUOTA_RESERVED;
 }
 
 static size_t common_free(const struct quota_group *g)
@@ -306,6 +321,11 @@ static size_t common_room(const struct quota_group *g)
 	return claiming && claiming != g ? reserved_room(claiming, part) : part;
 }
 
+static size_t client_used(const struct quota_member *m)
+{
+	return m->client ? m->client->used : m->used;
+}
+
 static bool server_fits(const struct quota_member *m, size_t bytes, size_t left)
 {
 	return !m->server || m->server->used == 0 ||
@@ -319,7 +339,7 @@ static bool server_fits(const struct quota_member *m, size_t bytes, size_t left)
 static bool client_fits(const struct quota_member *m, size_t bytes, size_t left, size_t more)
 {
 	const struct quota_group *g = m->group;
-	size_t used = m->client ? m->client->used : m->used;
+	size_t used = client_used(m);
 	size_t times = g->pool->purpose == BUF_TRANSACTION ? 1 : QUOTA_OF_OTHER;
 
 	return used == 0 || used + bytes <= more * times * left;
@@ -356,6 +376,20 @@ static bool turns_over(const struct quota_member *m, size_t bytes, size_t left)
 	return a->used + bytes <= g->little + a->gave + a->gave_then;
 }
 
+static bool holds_hardly_any(const struct quota_member *m)
+{
+	return m->used <= m->group->little / QUOTA_HARDLY_PART;
+}
+
+/* Whether @m holds hardly any memory, or its route leaves a part of the memory to those that do. For
+ * purposes without a limit of a little, nothing is kept. */
+static bool leaves_a_part(const struct quota_member *m, size_t bytes, size_t left)
+{
+	const struct quota_group *g = m->group;
+
+	return g->little == 0 || holds_hardly_any(m) || g->used + bytes <= QUOTA_OF_HOLDERS * left;
+}
+
 /* Whether the session of @m may hold @bytes more, as its part of what its client may hold.
  * @free: free octets that its route could take. */
 static bool session_fits_client(const struct quota_member *m, size_t bytes, size_t free)
@@ -378,8 +412,21 @@ static bool shares_fit(const struct quota_member *m, size_t bytes, size_t free)
 
 	return bytes <= free && server_fits(m, bytes, free - bytes) &&
 	       client_fits(m, bytes, free - bytes, is_little ? QUOTA_OF_LITTLE : 1) &&
+	       leaves_a_part(m, bytes, free - bytes) &&
 	       (is_little ||
 		(turns_over(m, bytes, free - bytes) && session_fits_client(m, bytes, free)));
+}
+
+/* Return: the part of @room that a reservation of another member of its route leaves to @m. */
+static size_t room_beside_claim(const struct quota_member *m, size_t room)
+{
+	const struct quota_group *g = m->group;
+
+	if (!g->claimer || g->claimer == m)
+		return room;
+	if (!claim_is_late(g) && holds_hardly_any(m) && !holds_hardly_any(g->claimer))
+		return room;
+	return reserved_room(g, room);
 }
 
 /* Whether @m may take @bytes now. @room: octets that its route may take now. */
@@ -387,9 +434,7 @@ static bool member_fits(const struct quota_member *m, size_t bytes, size_t room)
 {
 	const struct quota_group *g = m->group;
 
-	if (g->claimer && g->claimer != m)
-		room = reserved_room(g, room);
-	return bytes <= room &&
+	return bytes <= room_beside_claim(m, room) &&
 	       shares_fit(m, bytes, buf_zone_free(g->pool->quota->arena, g->own) + common_part(g));
 }
 
@@ -506,7 +551,7 @@ void quota_undo(struct quota_member *m, void *block)
 static bool is_within_its_part(const struct quota_member *m)
 {
 	const struct quota_group *g = m->group;
-	size_t used = m->client ? m->client->used : m->used, most = most_of(g);
+	size_t used = client_used(m), most = most_of(g);
 
 	return used == 0 || (used + m->wanted_bytes <= most / (g->holders + 1) &&
 			     (m->used <= g->little || shares_fit(m, m->wanted_bytes, most - used)));

@@ -42,11 +42,9 @@ struct rogue_kind {
 	/* its calls need more memory than there is, so some wait for memory that others hold */
 	bool contends;
 	bool iwarp_only;
-	/* Known failures on fabric/mem, and over iWARP; NULL: none. */
-	const char *fails[2];
 };
 
-enum { ROUTE_KINDS = 12 };
+enum { ROUTE_KINDS = 14 };
 extern const struct rogue_kind route_kinds[ROUTE_KINDS];
 
 enum probe {

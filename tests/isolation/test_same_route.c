@@ -3,9 +3,8 @@
  * Rogues on the route of honest clients: whatever rogue clients and servers do, honest clients with
  * a live server are served in time, and no honest client is ended.
  *
- * A kind of rogue against which this does not hold yet has the result in .fails, and is only run
- * with ALL=1. A fix removes .fails. ONLY=NAME runs one kind; SEED=n uses another seed. With the
- * word iwarp: over queue pairs of fabric/iwarp; otherwise over fabric/mem.
+ * ONLY=NAME runs one kind; SEED=n uses another seed. With the word iwarp: over queue pairs of
+ * fabric/iwarp; otherwise over fabric/mem.
  */
 #include "tests/cmocka_all.h"
 
@@ -79,9 +78,7 @@ static bool is_wanted(const struct rogue_kind *k)
 
 	if (k->iwarp_only && net == &net_mem)
 		return false;
-	if (only)
-		return strcmp(only, k->name) == 0;
-	return getenv("ALL") || !k->fails[net == &net_streams];
+	return !only || strcmp(only, k->name) == 0;
 }
 
 static void others_are_served(void **state)
