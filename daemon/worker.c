@@ -34,7 +34,7 @@
 
 enum {
 	TURNS_MAX = 16,
-	CUT_THROUGH_BYTES = 128 << 10 /* window of memory for a large result, octets */
+	CUT_THROUGH_BYTES = 256 << 10 /* window of memory for a large result, octets */
 };
 /* after a turn that took this long, the loop runs before the next turn */
 #define TURN_LONG (NSEC_PER_MS / 50)

@@ -45,15 +45,12 @@
 
 #include <assert.h>
 
-enum { CUT_THROUGH_WINDOWS = 2 }; /* least length of a cut-through chunk, in windows */
-
-/* The index of the first Write chunk that is long enough; .nwrites: none. */
+/* The index of the first Write chunk that is as long as the window, or longer; .nwrites: none. */
 static unsigned first_large(const struct txn *t)
 {
-	uint64_t least = (uint64_t)CUT_THROUGH_WINDOWS * t->s->proxy->cfg.cut_through_bytes;
 	unsigned i = 0;
 
-	while (i < t->in.nwrites && t->in.writes[i].length < least)
+	while (i < t->in.nwrites && t->in.writes[i].length < t->s->proxy->cfg.cut_through_bytes)
 		i++;
 	return i;
 }
