@@ -5,29 +5,28 @@
  * State:  the gateway holds memory for something that only a peer can bring to an end. The peer
  *         owes it: Sends and Writes that it does not take, or replies for which it leaves no
  *         credit; Reads that it does not answer; the rest of a continued message; or answers
- *         without which no other call can proceed. debts[] is the list. A server that has a call
- *         owes nothing else, because some RPCs take any time.
+ *         without which no other call can proceed (look_at_answers()). debts[] lists the others.
+ *         An unanswered call alone is no debt of the server, because some RPCs take any time.
  * Danger: a peer that moves one octet now and then holds the memory for as long as it likes.
  * Rule:   each debt has two budgets of time (deadlines.h): DEBT_TIMEOUT always, and DEBT_PRESSED
- *         while another session waits for memory of a kind that this session holds. The session
- *         ends when a budget is used up. A budget
+ *         while another session waits for memory of a kind that this session holds. (Answers have
+ *         only the first.) The session ends when a budget is used up. A budget
  * - falls with time, but not while the gateway itself keeps the peer from continuing
  *   (leg_blocked_by());
- * - rises with each octet that moves, by the time which an octet takes at the budget's rate, and
- *   never above its start;
- * - is full again when everything is delivered that was owed when it was last full, or when nothing
- *   is owed; but not while further Writes wait until the peer has taken some (writes_follow()).
+ * - rises with each octet that moves, by the time that an octet takes at the budget's rate, and
+ *   never exceeds its full size;
+ * - is filled again when the peer has delivered all that it owed at the last filling, or owes
+ *   nothing; but not while further Writes wait until the peer has taken some (writes_follow()).
  * Pinned: tests/session/test_debts.c, test_mem_reclaim.c, test_pressure.c, test_call_only.c;
  *         tests/isolation; decision 61.
  *
  * State:  no peer owes anything, and a session has waited for memory longer than RECLAIM_AFTER.
  * Danger: a server that hangs keeps memory of its route's calls for ever, and other routes wait for
  *         ever.
- * Rule:   one session ends:
- * - It belongs to the route that holds most of that memory. Of that route's sessions it is the one
- *   whose memory has not moved for the longest time, RECLAIM_AFTER at least.
- * - It is of another route than the waiting session, or it has a continued message whose rest is to
- *   come.
+ * Rule:   one session ends. It belongs to the route that holds most of that memory. Of that route's
+ *         sessions it is the one whose memory has not moved for the longest time, RECLAIM_AFTER at
+ *         least. It is of another route than the waiting session, or it has a continued message
+ *         whose rest is to come. Exceptions:
  * - A session whose own server does not answer does not count as waiting.
  * - Time in which a result that is cut through waits for its requester does not count, because then
  *   the requester owes the rest (DEBT_OUTPUT).

@@ -2,8 +2,8 @@
 /*
  * Operation: which calls may run
  *
- * Each direction of a session has a queue, in order of arrival. Its first call starts when there
- * are a place among the running calls, exposures, and memory for all of its chunks. Until then it
+ * Each direction of a session has a queue, in order of arrival. Its first call starts when it can
+ * have a place among the running calls, exposures, and memory for all of its chunks. Until then it
  * holds none of these, so transactions never wait for each other while they hold what others need.
  * For memory the queue waits in line with those of other sessions (memory/quota.c).
  *
@@ -18,14 +18,15 @@
  * State:  a client's waiting calls hold their Receives, which slows the client down. Where
  *         connections share Receives, few may be left.
  * Danger: the calls wait for replies to other calls, and each reply needs a Receive.
- * Rule:   a client's waiting calls are copied out of their Receives if their leg holds many or few
- *         are left (leg_should_copy_out()). A server's waiting calls always are.
+ * Rule:   a client's waiting calls are copied out of their Receives if their leg holds many
+ *         Receives, or if few are left (leg_should_copy_out()). A server's waiting calls always
+ *         are.
  * Pinned: tests/session/test_shared_short.c:calls_that_wait_make_room_for_replies, decision 81.
  *
  * A call does not begin while its data would arrive behind input that waits for a Receive
  * (leg_reads_are_blocked()).
  *
- * Nothing here ends a call or begins its first step: the caller does, by the verdict.
+ * This file only decides. The caller ends a call or begins its first step, as the verdict says.
  */
 #include <string.h>
 

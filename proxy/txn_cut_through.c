@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: cut-through of a large result, if its session holds no memory, or much for a fast client
+ * Operation: cut-through of a large result. may_store() and txn_waits_for_speed() say when.
  *
  * If the responder's fabric can do that, the Write chunk is exposed as a stream (fabric_stream()):
  * a handle of full length, with a window of memory behind it, which is all the memory that the
@@ -8,7 +8,7 @@
  * requester's chunk at once, piece by piece, and the window is used again and again.
  *
  *   CALL, WAIT:  PLACED --> .pieces --Writes--> completed --> back to the window
- *   FENCE:       the reply is here: the pieces that are left, all from before it, are posted
+ *   FENCE:       the reply is here: the remaining pieces, all written before it, are posted
  *   PUSH:        then the other chunks; the reply behind all of it
  *
  * State:  the requester takes no Writes, so the window is full, and all further input of the
@@ -23,10 +23,10 @@
  * What the requester may see early is safe:
  * - No length is reported to the requester before all is fenced. The reply is then the same as
  *   without cut-through: its lengths are compared with what was written.
- * - Octets in the chunk beyond the length reported, or beside an error, are what the requester's
- *   own server wrote for it, in memory granted for this very call: "unused bytes in write chunk
- *   segments, are not returned as results [...] the RPC layer MUST NOT assume that the buffers have
- *   not been modified" (rfc5666bis-01 4.4.5.1).
+ * - Octets beyond the length reported, or in the chunk of a call that fails, are what the
+ *   requester's own server wrote for it, in memory granted for this very call: "unused bytes in
+ *   write chunk segments, are not returned as results [...] the RPC layer MUST NOT assume that the
+ *   buffers have not been modified" (rfc5666bis-01 4.4.5.1).
  * - Only octets that the responder wrote through this exposure are passed on, never older ones.
  *   What it never writes is never sent, and stays the requester's own memory. What it writes twice
  *   is sent twice, in that order, as without a gateway.

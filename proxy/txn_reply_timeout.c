@@ -9,11 +9,11 @@
  * State:  a call holds memory, exposures and a credit, and is not answered. The operator has set a
  *         reply_timeout for the responder's side.
  * Danger: such calls accumulate until no other call can run.
- * Rule:   the call is abandoned when reply_timeout has passed since everything its requester
- *         exposed was read, whether the call could be sent or not.
- * - The time in which the requester is read does not count, nor the time in which the responder's
- *   input was blocked here (memory, Receives). A reply that has begun to arrive is in time;
- *   session_debts.c sees that it continues.
+ * Rule:   the call is abandoned reply_timeout after the gateway has read all that the requester
+ *         exposed for it, whether the call could be sent or not.
+ * - The time in which the gateway reads from the requester does not count, nor the time in which
+ *   the responder's input was blocked here (memory, Receives). A reply that has begun to arrive is
+ *   in time; session_debts.c sees that it continues.
  * - The call fails (CALL, WAIT --> FAILED): its exposures are withdrawn, then its memory is given
  *   back. The requester is not notified: for a Call-only call it expects nothing, and the gateway
  *   invents no replies.
@@ -37,13 +37,13 @@
  * Rule:   if none was answered for DEBT_TIMEOUT, the unanswered calls without chunks are abandoned,
  *         because Call-only calls have no chunks (draft-07 4.7). If one of them is answered after
  *         all, its responder only hung: the session ends and the requester sends all calls again,
- *         so none is lost. Otherwise calls wait as long as they have to.
+ *         so none is lost. If none can be abandoned and no credit is left, the session ends.
  * Pinned: tests/session/test_call_only.c:call_only_calls_are_in_nobodys_way,
  *         :call_only_calls_give_exposures_back, :call_only_calls_let_large_reads_proceed,
  *         :slow_clients_are_no_reason_to_abandon, :slow_answers_are_not_lost
  *
- * State:  a version 2 responder sent a report that may be about a form of the call which was given
- *         up (txn_retry_form.c).
+ * State:  a version 2 responder sent a report that may be about an earlier form of the call
+ *         (txn_retry_form.c).
  * Danger: if the report is about the present form, the call waits for an answer that never comes.
  * Rule:   the report counts if no answer follows within DEBT_TIMEOUT: the requester gets an error.
  * Pinned: tests/session/test_continue.c:a_report_that_may_be_late_is_heard_in_the_end

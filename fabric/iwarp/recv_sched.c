@@ -20,8 +20,9 @@
  *         give Receives back.
  * Danger: deadlock. When many connections are in that state, none can continue, and no Receive
  *         comes back.
- * Rule:   - At any time one connection has a read turn. Up to READ_TURNS_MAX have one if what is
- *           left covers all messages that each of them may send.
+ * Rule:   - While connections wait for a read turn, at least one has a read turn. Further ones get
+ *           one, up to READ_TURNS_MAX in all, if what is left covers all messages that each of them
+ *           may send.
  *         - A read turn ends when the connection's Reads are answered, no message of it waits and
  *           it holds no more than 1/FABRIC_RECV_PER_CONN_DIV of those left.
  *         - A read turn also ends after READ_TURN_IDLE looks in a row without progress (one look,
@@ -33,12 +34,12 @@
  *
  * Unused read turns:
  * State:  during its read turn a connection's peer answered no Read and sent little payload,
- *         although all input was processed (.read_turn_unused). So the connection does not wait for
- *         Receives.
+ *         although all input was processed (.read_turn_unused). So Receives are not what the
+ *         connection lacks.
  * Danger: connections that never answer Reads delay all other connections, by one full read turn
  *         for each of them, again and again.
- * Rule:   the next read turn of such a connection comes after those of all other connections. The
- *         Reads that its peer owes stay due while it waits. So each such connection delays the
+ * Rule:   the next read turn of such a connection comes after those of all other connections. While
+ *         it waits, the time limit for its peer's Reads (D2) goes on. So each such connection delays the
  *         others by one read turn in all.
  * Pinned: tests/iwarp/test_iwarp_recv_sched.c:a_connection_that_did_not_use_its_turn_comes_last,
  *         :payload_received_in_a_turn_counts_as_use.

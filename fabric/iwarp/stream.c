@@ -26,7 +26,7 @@
  * Danger: a small call waits until each of the others has moved all that it can.
  * Rule:   - A connection that moved much when it was last served goes to `yielded` at once.
  *         - A turn has a budget of octets (fair_share()). When it is used up, at least one
- *           connection in `yielded` continues, and every other connection has only SMALL_SHARE.
+ *           connection in `yielded` continues, and each connection outside `yielded` has only SMALL_SHARE.
  *         - So a connection with small calls waits for the octets of one turn at most, however many
  *           connections move much, and its replies do not wait for another turn.
  *         - While connections make small calls, the budget is 1/LATENCY_BOUND_DIV of .turn_octets.
@@ -37,8 +37,8 @@
  *           20 octets (empty Writes where payload is expected).
  * Pinned: tests/iwarp/test_iwarp_latency.c, tests/iwarp/test_iwarp_fair.c.
  *
- * A message that the peer has begun has time-outs of its own (has_moved()). When .deadline of
- * a connection expires, that means, by state:
+ * A message that the peer has begun has time-outs of its own (has_moved()). What it means that
+ * .deadline of a connection expires depends on the state:
  * - OPEN, and no octet sent: the initiator may send its first FPDU.
  * - OPEN, and octets sent: the peer's first FPDU is late.
  * - CLOSING: the last octets were not sent in time.

@@ -16,24 +16,27 @@
  *   they can and give nothing back leave some of the common zones to the others.
  * - Server, if the route has several: the calls to one server hold at most QUOTA_OF_SERVER times
  *   what they leave. So a server that hangs leaves a quarter to the clients of the others.
- * - Client address: its sessions together hold at most what they leave, or one block if they hold
- *   none. So a client with any number of connections leaves half of the payload memory to all other
- *   clients, apart from the last rule. For transaction blocks and continued messages the factor is
- *   QUOTA_OF_OTHER, because calls without chunks and parts of messages wait for nothing else. The
- *   servers' calls of a route count as those of one client. Their answers may be behind calls of
- *   clients, so without this rule a client's call could wait for memory that only the answers free.
+ * - Client address: its sessions together hold at most what they leave, or one request if they hold
+ *   nothing. So a client with any number of connections leaves half of the payload memory to all
+ *   other clients, apart from the last rule. Of transaction blocks and continued messages they hold
+ *   at most QUOTA_OF_OTHER times what they leave, because calls without chunks and parts of messages
+ *   need no other memory. The servers' calls of a route count as those of one client. A client's
+ *   answer to a server's call may be behind calls of that client. If servers' calls could take all
+ *   memory, such a call could wait for memory that only the answer behind it frees.
  * - Session: an equal part of what its client may hold, by the number of the client's sessions that
- *   hold some; or one block if it holds none.
- * - Turnover, for payload memory: once one part in QUOTA_FIRST_PART is taken, a client may hold as
- *   much as it has given back lately (QUOTA_TURNOVER), and a little. So many clients whose RPCs end
- *   slowly or never hold a little each, and an RPC of any other client finds room at once. Clients
- *   that give memory back hold as much as they use.
+ *   hold some; or one request if it holds nothing.
+ * - Turnover, for payload memory: once 1/QUOTA_FIRST_PART is taken, a client may hold as much as it
+ *   has given back lately (QUOTA_TURNOVER), plus QUOTA_LITTLE. So if the RPCs of many clients end
+ *   slowly, or do not end at all, each of these clients holds only a little. Clients that give
+ *   memory back hold as much as they use.
  * - Kept, for payload memory and state of clients' RPCs: a session holds hardly any memory if it
  *   holds at most 1/QUOTA_HARDLY_PART of a little (see below). Any other session takes no more if
- *   its route would then hold more than QUOTA_OF_HOLDERS times what it leaves. So many sessions that
- *   take all they may leave a part to sessions that hold nothing, or only a call that hangs. Blocks
- *   are taken at the lowest addresses, so most of this part is in large blocks.
- * - A little: a session that would hold no more than QUOTA_LITTLE is exempt from the rules of
+ *   its route would then hold more than QUOTA_OF_HOLDERS times what it leaves. So even if many
+ *   sessions take all that is permitted, a part is left for sessions that hold nothing, or only a
+ *   call that hangs. Blocks are taken at the lowest addresses, so most of this part is in large
+ *   blocks.
+ * - A little: a session that would hold no more than QUOTA_LITTLE (state of clients' RPCs:
+ *   QUOTA_LITTLE_PLACES; other purposes have no such limit) is exempt from the rules of
  *   session and turnover, and its client may hold QUOTA_OF_LITTLE times as much for it. So a small
  *   RPC finds room beside sessions of the same client that hold all they may. A client with any
  *   number of connections that hold a little leaves a quarter.
@@ -44,7 +47,8 @@
  *   first. A member that fails goes to the end. So no member is held up by the larger request of
  *   another.
  * - A new member has to wait while others have not been tried with the memory that came back.
- * - A turn of the relay looks at QUOTA_LOOKS members for each purpose. The next turn continues,
+ * - A turn of the relay looks at QUOTA_LOOKS members for each purpose, fewer if some of them try.
+ *   The next turn continues,
  *   with another route first. So every line is looked at, however long another one is.
  * - Blocks taken in an attempt that failed for want of the right sizes do not count as memory that
  *   came back.
@@ -57,7 +61,8 @@
  *   of what they could take otherwise, and nothing in the second half of the time. Memory that they
  *   give back accumulates. Exception: members that hold hardly any memory are held back only in the
  *   second half, unless the reserving member holds hardly any itself.
- * - A member does not reserve if its client would hold more than an equal part of all memory. A
+ * - A member does not reserve if its client holds memory, and would hold more than an equal part of
+ *   what the route can have. A
  *   member that holds more than a little does not reserve either if the rules above would keep it
  *   waiting even after all other clients had given their memory back. A reservation never touches
  *   other routes' own zones.
@@ -68,9 +73,9 @@
  *   begins for as long as the last one took, so that the others have their turn. Members of other
  *   routes that were held back are tried when a reservation ends.
  *
- * So a member gets what it asks for, whatever other routes do, if it gives back what it holds, and
- * if its route's own zone is large enough, less what members of the same route never give back. How
- * long that takes depends on the members that wait before it.
+ * So a member gets what it asks for, whatever other routes do, on two conditions: the member gives
+ * back what it holds; and its route's own zone, less what members of that route never give back, is
+ * large enough. How long that takes depends on the members that wait before it.
  */
 #include "proxy/memory/quota.h"
 
