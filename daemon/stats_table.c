@@ -53,7 +53,7 @@ const struct figure stats_table_relayed[] = {
 	COUNT(let_go, "Calls that the gateway abandoned: it no longer waits for their reply"),
 	COUNT(duplicates,
 	      "Calls of version 2 dropped because a call with the same XID was in flight"),
-	COUNT(peer_faults, "Sessions closed because a peer broke the protocol"),
+	COUNT(peer_faults, "Sessions closed because a peer broke the protocol or was too slow"),
 	COUNT(version_faults,
 	      "Sessions closed because a client or server speaks none of the configured versions"),
 	COUNT(budget_waits, "Calls that waited for memory, or behind calls that waited for memory"),
