@@ -26,7 +26,8 @@
  * Danger: a small call waits until each of the others has moved all that it can.
  * Rule:   - A connection that moved much when it was last served goes to `yielded` at once.
  *         - A turn has a budget of octets (fair_share()). When it is used up, at least one
- *           connection in `yielded` continues, and each connection outside `yielded` has only SMALL_SHARE.
+ *           connection in `yielded` continues, and each connection outside `yielded` has only
+ *           SMALL_SHARE.
  *         - So a connection with small calls waits for the octets of one turn at most, however many
  *           connections move much, and its replies do not wait for another turn.
  *         - While connections make small calls, the budget is 1/LATENCY_BOUND_DIV of .turn_octets.

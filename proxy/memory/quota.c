@@ -40,7 +40,7 @@
  *   session and turnover, and its client may hold QUOTA_OF_LITTLE times as much for it. So a small
  *   RPC finds room beside sessions of the same client that hold all they may. A client with any
  *   number of connections that hold a little leaves a quarter.
- * Pinned: tests/proxy/test_quota.c, tests/isolation/test_same_route.c.
+ * Pinned: tests/proxy/test_quota.c, test_quota_kept.c, tests/isolation/test_same_route.c.
  *
  * Order. The members that have to wait form one line for each route.
  * - When memory of the route has come back, each waiting member is tried once, the longest waiting
@@ -48,8 +48,8 @@
  *   another.
  * - A new member has to wait while others have not been tried with the memory that came back.
  * - A turn of the relay looks at QUOTA_LOOKS members for each purpose, fewer if some of them try.
- *   The next turn continues,
- *   with another route first. So every line is looked at, however long another one is.
+ *   The next turn continues, with another route first. So every line is looked at, however long
+ *   another one is.
  * - Blocks taken in an attempt that failed for want of the right sizes do not count as memory that
  *   came back.
  *
@@ -62,10 +62,9 @@
  *   give back accumulates. Exception: members that hold hardly any memory are held back only in the
  *   second half, unless the reserving member holds hardly any itself.
  * - A member does not reserve if its client holds memory, and would hold more than an equal part of
- *   what the route can have. A
- *   member that holds more than a little does not reserve either if the rules above would keep it
- *   waiting even after all other clients had given their memory back. A reservation never touches
- *   other routes' own zones.
+ *   what the route can have. A member that holds more than a little does not reserve either if the
+ *   rules above would keep it waiting even after all other clients had given their memory back. A
+ *   reservation never touches other routes' own zones.
  * - If the holders of the memory do not give it back, the reservation fails. The others continue,
  *   and the next reservation of that route waits twice as long, up to QUOTA_PAUSE. So memory is
  *   idle for a small part of the time at most.

@@ -133,7 +133,8 @@ static void a_call_that_hangs_does_not_keep_its_session_waiting(void **state)
 
 	(void)state;
 	begin(BUF_TRANSACTION, 64 << 10);
-	hangs = quota_take(&s.newcomer, quota_may_take(&s.newcomer, 4096) ? 4096 : 0);
+	assert_true(quota_may_take(&s.newcomer, 4096));
+	hangs = quota_take(&s.newcomer, 4096);
 	assert_non_null(hangs);
 	takes_at_once(&s.newcomer, 512 << 10);
 	quota_give(&s.newcomer, hangs);
