@@ -29,7 +29,7 @@ test_sanitized() {
 sanitized() {
     local name=$1
     guest gateway "ulimit -l unlimited; VERBS_ADDRESS=${GUEST_ADDRESS[gateway]} $(sanitized_options) \
-        timeout 300 setarch -R $SANITIZED/$*" 310 >"$RUN/sanitized-$name.log" 2>&1 &&
+        timeout 1200 setarch -R $SANITIZED/$*" 1210 >"$RUN/sanitized-$name.log" 2>&1 &&
         grep -q PASSED "$RUN/sanitized-$name.log" && sanitized_silent "$RUN/sanitized-$name.log"
 }
 sanitized_options() { echo "ASAN_OPTIONS=detect_leaks=0:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1"; }
@@ -54,8 +54,8 @@ sanitized_gateway() {
     GW_MEMORY=128M gateway san "verbs:$at:20072" 1,2 "verbs:$at:21053" auto
     for version in 1 2; do
         check "sanitized: echo by a gateway, version $version" no_errors \
-            "$(guest gateway "ulimit -l unlimited; $(sanitized_options) timeout 100 $BIN/rpcrdma-perf client \
-                --connect verbs:$at:20072 --version $version --op echo --size 0,1000,4097,65536,1048576 --count 5 --json" 110)"
+            "$(guest gateway "ulimit -l unlimited; $(sanitized_options) timeout 400 $BIN/rpcrdma-perf client \
+                --connect verbs:$at:20072 --version $version --op echo --size 0,1000,4097,65536,1048576 --count 5 --json" 410)"
     done
     check "sanitized: the gateway ends on SIGTERM" stop san
     check "sanitized: the server ends without errors" stop san-server
