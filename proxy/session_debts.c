@@ -479,8 +479,10 @@ static struct too_long waiting_routes(const struct proxy *p, enum buf_purpose pu
 /*
  * Whether memory that @s gives back helps a route of @w
  *
- * A server that takes its time is no reason to end one of its clients for another of its clients.
- * But a message whose rest is to come waits for no server.
+ * - Memory of the common zones helps each other route that waits.
+ * - An incomplete message helps sessions of its own route as well, because it waits for no server.
+ *   Other memory does not: a server that takes its time is no reason to end one of its clients for
+ *   another of its clients.
  */
 static bool helps(const struct session *s, const struct too_long *w, enum buf_purpose purpose)
 {

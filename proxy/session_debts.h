@@ -20,7 +20,8 @@ void session_debts_look(struct timer *timer, nsec_t now);
  * session_blocked_ns - the total time in which input of @leg's peer was blocked here
  * (leg_input_is_blocked()), ns
  *
- * This time is not the peer's: no time limit of the peer runs meanwhile.
+ * reply_timeout of calls to the peer does not run in this time, because an answer may lie unread.
+ * The debts of the peer have leg_blocked_by() instead.
  */
 nsec_t session_blocked_ns(struct session *s, const struct leg *leg);
 

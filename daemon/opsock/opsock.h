@@ -21,9 +21,10 @@
  *         would use up descriptors and memory of the gateway, and lock all other operators out.
  * Rule:   numbers, octets and times are limited (struct opsock_config). If all places are taken, a
  *         new connection displaces a connection of the client address that has the most, the new
- *         one counted.
- *         This is the connection whose request has been awaited longest. If no request is awaited,
- *         it is the connection that has read nothing of its answer for the longest time.
+ *         one counted. The first of these that exists is displaced:
+ *         - a connection that has its whole answer;
+ *         - the connection whose request has been awaited longest;
+ *         - the connection that has read nothing of its answer for the longest time.
  *         Connections that are kept (visitor_keep()), or held without .cancel (visitor_hold()),
  *         stay. If all are of these kinds, the new connection waits in the kernel's queue.
  * Pinned: tests/operators/test_opsock.c:a_host_displaces_its_own,

@@ -15,9 +15,9 @@
  * waiting connections known.
  *
  * Read turns:
- * State:  a connection holds Receives, has RDMA Reads outstanding, and is in `recv_limited`. The
- *         Read responses may be behind the message that waits. The user may need them before it can
- *         give Receives back.
+ * State:  a connection holds Receives and is in `recv_limited`. It has RDMA Reads outstanding, or
+ *         its user holds Reads back (.reads_blocked). The Read responses are, or would be, behind
+ *         the message that waits. The user may need them before it can give Receives back.
  * Danger: deadlock. When many connections are in that state, none can continue, and no Receive
  *         comes back.
  * Rule:   - While connections wait for a read turn, at least one has a read turn. Further ones get

@@ -42,6 +42,7 @@
  * .deadline of a connection expires depends on the state:
  * - OPEN, and no octet sent: the initiator may send its first FPDU.
  * - OPEN, and octets sent: the peer's first FPDU is late.
+ * - OPEN, and .orphan: the peer has ended, and a message before its end found no Receive in time.
  * - CLOSING: the last octets were not sent in time.
  * - LINGER: the peer's FIN did not come in time. If this end has sent no FIN, it is time to check
  *   whether a reset can be sent (reset_when_acknowledged()).
