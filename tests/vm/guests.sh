@@ -127,12 +127,12 @@ guest_device() {
     guest "$1" "rdma_device $DEVICE" 120 || die "no $DEVICE in guest $1"
 }
 
-# guest_until ROLE SECONDS COMMANDS: waits in the guest until COMMANDS succeed. If the guest does not answer, this function asks again.
+# guest_until ROLE SECONDS COMMANDS: wait_for in the guest. If the guest does not answer, this function asks again.
 guest_until() {
-    local end=$((SECONDS + $2)) left=$2 rc
+    local end=$((SECONDS + 4 * $2)) left=$2 rc
     while :; do
-        guest "$1" "wait_for $left eval $(printf %q "$3")" $((left + 20))
-        rc=$? left=$((end - SECONDS))
+        guest "$1" "wait_for $left eval $(printf %q "$3")" $((4 * left + 20))
+        rc=$? left=$(((end - SECONDS) / 4))
         [ "$rc" -eq 125 ] && [ "$left" -gt 0 ] || return "$rc"
         pause 0.2
     done

@@ -91,11 +91,11 @@ peers_restart() {
     local began ms
     guest client 'keep_loading'
     OUTCOME='0 error: no load'
-    guest client 'wait_for 60 rounds_above 0' 80 || return
+    guest client 'wait_for 60 rounds_above 0' 260 || return
     began=${EPOCHREALTIME/./}
     "peers_${PEER}_start"
     OUTCOME='0 error: the load does not go on'
-    guest client 'rounds_go_on 120' 140 || return
+    guest client 'rounds_go_on 120' 500 || return
     ms=$(((${EPOCHREALTIME/./} - began) / 1000))
     OUTCOME='0 error: the load ended with an error'
     guest client 'finish_loading' 120 || return
