@@ -58,13 +58,19 @@ client 1 --version 2 --op null --count 1 --timeout 5
 says 'cannot connect'
 end_server other
 
+# runs: waits until a client is connected to $addr, and has had time to call
+runs() {
+    wait_for 20 eval "ss -Htn state established dst $addr | grep -q ."
+    sleep 0.5
+}
+
 # The other end dies, and stops: the client says so, in time.
 server dies --listen "iwarp:$HOST:0"
-(sleep 0.5; kill -9 "$pid") &
+(runs; kill -9 "$pid") &
 client 1 --version 1 --op read --size 1m --depth 4 --time 30
 says 'lost the connection'
 server stops --listen "iwarp:$HOST:0"
-(sleep 0.5; kill -STOP "$pid") &
+(runs; kill -STOP "$pid") &
 client 1 --version 2 --op write --size 1m --depth 4 --time 30 --timeout 1
 says 'no reply within'
 kill -9 "$pid"
@@ -76,7 +82,7 @@ says 'refused'
 server ends --listen "iwarp:$HOST:0"
 server=$pid
 start client "$perf" client --connect "iwarp:$addr" --version 1 --op null --time 60 --json
-sleep 0.5
+runs
 kill -INT "$pid"
 wait "$pid" || fail "status $? after SIGINT"
 jq -e '.rpcs > 0' "$DIR/client" >/dev/null || fail "no figures after SIGINT"
