@@ -20,16 +20,20 @@
  * Pinned: tests/session/test_debts.c, test_mem_reclaim.c, test_pressure.c, test_call_only.c;
  *         tests/isolation; decision 61.
  *
- * State:  no peer owes anything, and a session has waited for memory longer than RECLAIM_AFTER.
+ * State:  no peer owes anything, and a session W has waited for memory of one purpose for
+ *         RECLAIM_AFTER.
  * Danger: a server that hangs keeps memory of its route's calls for ever, and other routes wait for
  *         ever.
- * Rule:   one session ends. It belongs to the route that holds most of that memory. Of that route's
- *         sessions it is the one whose memory has not moved for the longest time, RECLAIM_AFTER at
- *         least. It is of another route than the waiting session, or it has a continued message
- *         whose rest is to come. Exceptions:
- * - A session whose own server does not answer does not count as waiting.
- * - Time in which a result that is cut through waits for its requester does not count, because then
- *   the requester owes the rest (DEBT_OUTPUT).
+ * Rule:   once a second, for each purpose, one session H ends that holds memory of this purpose and
+ *         has made no progress for RECLAIM_AFTER.
+ * - No progress: a call of H waits for its answer. For first octets and whole replies: H itself
+ *   waits for memory for a whole message. Time in which a result that is cut through waits for its
+ *   requester does not count, because then the requester owes the rest (DEBT_OUTPUT).
+ * - H belongs to another route than W, and the route of H holds memory of the common zone. Or H
+ *   holds an incomplete continued message; then H may belong to the route of W (helps()).
+ * - If the server of W itself does not answer, W does not count as waiting.
+ * - If there are several sessions H: of the route that holds most memory of this purpose, the session
+ *   that has been without progress for the longest time.
  * Pinned: tests/session/test_mem_reclaim.c:the_route_that_holds_most_gives_back_its_oldest;
  *         tests/session/test_large.c:a_result_that_moves_is_not_taken_back,
  *         :slow_moments_keep_no_memory

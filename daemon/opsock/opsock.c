@@ -280,8 +280,20 @@ static unsigned count_of(const struct list *head, const uint8_t *host)
 	return n;
 }
 
-/* The visitor that a new one of @host displaces: of the client address with most visitors, the new
- * one counted, the first in .waiting or else in .busy that may be displaced. NULL: none may be. */
+/*
+ * The visitor that a new visitor of @host displaces, or NULL.
+ *
+ * State:  .most visitors are connected, and a new one arrives.
+ * Danger: one client address keeps all others from being served.
+ * Rule:   a visitor of the client address with most visitors leaves. The new visitor is counted as
+ *         one of its address. The first choice is a visitor that has its whole answer; then the one
+ *         whose request has been awaited for longest; then the one whose peer has read nothing of its
+ *         answer for longest. A visitor stays if its answer is under way and cannot be cancelled,
+ *         or if it has a time limit of its own (can_go()). If all stay, the new visitor waits in the
+ *         kernel's queue.
+ * Pinned: tests/operators/test_opsock.c:a_host_displaces_its_own,
+ *         :the_slowest_reader_is_displaced, :the_next_waits
+ */
 static struct visitor *to_displace(const struct opsock *d, const uint8_t *host)
 {
 	const struct list *const heads[] = {&d->waiting, &d->busy};
