@@ -33,7 +33,14 @@
 enum { VISITORS = 32, PAGE = 32, CALLS = 512 };
 /* Limits of one answer with trace records. */
 enum { MORE_RECORDS = 2000, MORE_BYTES = 512 << 10, RECORD_BYTES = 128 << 10 };
-/* limit for a successor to start: it may have to pin much memory */
+/*
+ * State:  a new process has the listening sockets of this one, and has not reported that it serves.
+ * Danger: the new process hangs in its start, this one waits for it for ever, and no take-over can be
+ *         tried again.
+ * Rule:   after this time the connection ends, and this process goes on serving. The time is long,
+ *         because the new process may have to pin much memory.
+ * Pinned: tests/operators/test_opsock.c:a_kept_visitor_keeps_its_place
+ */
 #define SUCCESSOR_TIME (120 * NSEC_PER_SEC)
 
 /* Room for a worker's answer. */

@@ -17,7 +17,18 @@ static void set(int fd, int level, int option, int value)
 	(void)setsockopt(fd, level, option, &value, sizeof(value));
 }
 
-/* Buffer sizes are left to the kernel's autotuning: setting them would switch it off. */
+/*
+ * Options of a connection's socket. Buffer sizes are left to the kernel's autotuning: setting them
+ * would switch it off.
+ *
+ * State:  the peer's machine is gone, or its kernel takes no more octets because its program does not
+ *         read.
+ * Danger: the connection keeps its memory for ever.
+ * Rule:   the kernel ends the connection if an idle peer does not answer TCP keepalive for
+ *         .stall_timeout_ms, or if the peer acknowledges none of the octets sent for as long
+ *         (TCP_USER_TIMEOUT).
+ * Pinned: tests/iwarp/test_iwarp_faults.c:test_stops_reading
+ */
 void sock_options(int fd, const struct iwarp_config *cfg)
 {
 	enum { PROBES = 3 };
