@@ -410,7 +410,7 @@ static unsigned changes_of_servers(const struct proxy *p)
 			      : 0;
 }
 
-/* Act on changes of servers that a relay or the look-up thread made known. */
+/* Act on changes of servers that a relay or the main thread made known. */
 static void poll_upstream_changes(struct proxy *p)
 {
 	unsigned number = changes_of_servers(p);

@@ -44,7 +44,7 @@ enum {
 
 enum { SERVERS_PROBES_FAILED = 2 /* unanswered probes in a row after which a server is down */ };
 
-/** struct servers_changes - how relays and the look-up thread learn of changes; one for all servers
+/** struct servers_changes - how relays and the main thread learn of changes; one for all servers
  * of a process. */
 struct servers_changes {
 	atomic_uint number; /* number of changes that relays have to look at: proxy.c */
