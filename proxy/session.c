@@ -203,8 +203,9 @@ static void on_first_word(struct session *s)
 
 static void drain_leg(struct session *s, struct leg *leg)
 {
-	bool waited = !list_is_empty(&leg->rxq), asked;
+	const struct list *waits = leg->rxq.next;
 	struct leg_out out;
+	bool asked;
 
 	if (auth_goes_on(s, leg))
 		session_auth(s, leg);
@@ -216,13 +217,13 @@ static void drain_leg(struct session *s, struct leg *leg)
 		leg_next(leg, &out);
 		session_on_out(s, leg, &out);
 	} while (out.kind != LEG_OUT_NONE);
+	/* Messages that waited were processed. Now GRANTs, or an answer of host authentication, may be
+	 * due, and perhaps no further event of this leg comes before they are sent. */
+	if (waits != &leg->rxq && waits != leg->rxq.next)
+		session_touch(s);
 	asked = auth_goes_on(s, leg);
-	if (asked) {
-		/* The message that waited for leg_admit() has been handled. */
-		if (waited && list_is_empty(&leg->rxq) && leg_proves(leg))
-			session_touch(s);
+	if (asked)
 		session_auth(s, leg);
-	}
 	if (s->state == SESSION_PROVE)
 		session_choose(s);
 	session_hop_asked(s);

@@ -765,6 +765,33 @@ static void calls_wait_for_the_server(void **state)
 	}
 }
 
+/* The first call is a continued call of more parts than the client has credits. The parts wait for
+ * the server, and the GRANTs for the others go out when the server is ready. */
+static void a_call_beyond_the_credits_waits_for_the_server(void **state)
+{
+	static const char *const names[] = {"client.example"};
+	const struct peer_spec spec = {.body = 256 << 10, .reply = 24, .segs = 1};
+	struct peer *client = &hall.pairs[0].client;
+
+	(void)state;
+	begin_shared(names, 1, false);
+	hall.servers_sleep = true;
+	world_connect_pair(&hall, 0);
+	world_run(&hall, NSEC_PER_SEC);
+	assert_true(client->open);
+	assert_true(peer_call(client, &spec));
+	world_run(&hall, NSEC_PER_SEC);
+	assert_int_equal(client->done, 0);
+	hall.servers_sleep = false;
+	world_connect_pair(&hall, 1);
+	world_run(&hall, NSEC_PER_SEC);
+	assert_int_equal(client->done, 1);
+	assert_int_equal(client->errors, 0);
+	peer_call(&hall.pairs[1].client, &cast_hello);
+	world_run(&hall, NSEC_PER_SEC);
+	cast_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -794,6 +821,7 @@ int main(void)
 		cmocka_unit_test(a_name_without_a_source_is_refused),
 		cmocka_unit_test(an_exempt_client_has_no_name),
 		cmocka_unit_test(calls_wait_for_the_server),
+		cmocka_unit_test(a_call_beyond_the_credits_waits_for_the_server),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
