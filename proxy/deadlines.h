@@ -28,6 +28,10 @@ enum { DEBT_PRESSED_RATE = 32 << 10 };
 /* Interval between two looks at what peers owe. */
 #define DEBT_LOOK NSEC_PER_SEC
 
+/* The most time that one look takes from a budget. If more has passed since the look before, the
+ * process stood still. */
+#define DEBT_LOOK_MOST (2 * DEBT_LOOK)
+
 /* If a session waits for memory longer than this, memory is taken back from another session in
  * which nothing has moved for at least as long. */
 #define RECLAIM_AFTER (60 * NSEC_PER_SEC)

@@ -38,6 +38,13 @@
  *         tests/session/test_large.c:a_result_that_moves_is_not_taken_back,
  *         :slow_moments_keep_no_memory
  *
+ * State:  the process stood still: it was stopped, or its machine was.
+ * Danger: sessions end for time in which the gateway read nothing, and peers could do nothing.
+ * Rule:   one look takes DEBT_LOOK_MOST from a budget at most. If a look came later than that, no
+ *         session is without progress or waits too long before RECLAIM_AFTER has passed again.
+ * Pinned: tests/session/test_debts.c:a_pause_of_the_gateway_does_not_count,
+ *         tests/session/test_mem_reclaim.c:a_pause_of_the_gateway_is_no_wait
+ *
  * Sessions with anything in flight are in proxy.owing. One timer looks at them, some in a turn. An
  * idle session is in no list, and an RPC costs nothing here.
  */
@@ -376,10 +383,10 @@ static size_t holds(struct session *s, enum buf_purpose purpose)
 }
 
 /* The time RECLAIM_AFTER before now: a wait that began at this time or earlier has lasted too
- * long. */
+ * long. 0: the process has stood still since then. */
 static nsec_t long_ago(const struct proxy *p)
 {
-	return p->now > RECLAIM_AFTER ? p->now - RECLAIM_AFTER : 0;
+	return p->now - p->paused_until > RECLAIM_AFTER ? p->now - RECLAIM_AFTER : 0;
 }
 
 static nsec_t waits_since(struct session *s, enum buf_purpose purpose)
@@ -416,7 +423,7 @@ static void end_debtor(struct session *s, const struct leg *debtor, const char *
 
 static void look_at_session(struct session *s)
 {
-	nsec_t now = s->proxy->now, took = now - s->looked;
+	nsec_t now = s->proxy->now, took = nsec_min(now - s->looked, DEBT_LOOK_MOST);
 	struct leg *debtor;
 	const char *why;
 
@@ -546,6 +553,8 @@ static void reclaim(struct proxy *p)
 
 static void begin_round(struct proxy *p, nsec_t now)
 {
+	if (now - p->round_at >= DEBT_LOOK_MOST)
+		p->paused_until = now;
 	p->round_at = now + DEBT_LOOK;
 	reclaim(p);
 	list_add_tail(&p->owing, &p->round_end);
@@ -574,8 +583,10 @@ void session_debts_begin(struct session *s)
 
 	s->looked = p->now;
 	list_add_tail(&p->owing, &s->owing);
-	if (!timer_is_armed(&p->debts))
-		timer_arm(&p->timers, &p->debts, p->now + DEBT_LOOK);
+	if (timer_is_armed(&p->debts))
+		return;
+	p->round_at = p->now + DEBT_LOOK;
+	timer_arm(&p->timers, &p->debts, p->round_at);
 }
 
 void session_debts_init(struct session *s)

@@ -13,7 +13,8 @@
  *         exposed for it, whether the call could be sent or not.
  * - The time in which the gateway reads from the requester does not count, nor the time in which
  *   the responder's input was blocked here (memory, Receives). A reply that has begun to arrive is
- *   in time; session_debts.c sees that it continues.
+ *   in time; session_debts.c sees that it continues. If the process stood still, the gateway looks
+ *   again REPLY_CHECK later.
  * - The call fails (CALL, WAIT --> FAILED): its exposures are withdrawn, then its memory is given
  *   back. The requester is not notified: for a Call-only call it expects nothing, and the gateway
  *   invents no replies.
@@ -101,10 +102,14 @@ static void await_answer(struct txn *t)
 	timer_arm(&t->s->proxy->timers, &t->late, end);
 }
 
-/* Whether the answer may have arrived and lie unread, or has begun to arrive. */
+/* Whether the answer may have arrived and lie unread, or has begun to arrive. If the process stood
+ * still, its input may not have been read yet. */
 static bool may_be_answered(const struct txn *t)
 {
-	return leg_input_is_blocked(t->rsp) || leg_reply_is_in_progress(t->rsp, t->in.xid);
+	const struct proxy *p = t->s->proxy;
+
+	return leg_input_is_blocked(t->rsp) || leg_reply_is_in_progress(t->rsp, t->in.xid) ||
+	       (p->paused_until && p->now - p->paused_until < REPLY_CHECK);
 }
 
 static void on_reply_timeout(struct timer *timer, nsec_t now)

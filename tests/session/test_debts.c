@@ -74,6 +74,39 @@ static void a_message_that_drips_ends(void **state)
 	stage_end();
 }
 
+static void nothing_runs(struct memnet *net, nsec_t time)
+{
+	nsec_t end = memnet_now(net) + time;
+
+	while (memnet_now(net) < end)
+		memnet_step(net, end);
+}
+
+/* The gateway's process is stopped, and the peer sends nothing meanwhile. */
+static void a_pause_of_the_gateway_does_not_count(void **state)
+{
+	uint32_t left = 8 << 20;
+
+	(void)state;
+	begin(1);
+	for (unsigned i = 0; i < 20; i++) {
+		left -= 4000;
+		part(4000, left, i == 0);
+		world_run(&stage, NSEC_PER_SEC);
+	}
+	nothing_runs(stage.net, 200 * NSEC_PER_SEC);
+	world_run(&stage, NSEC_PER_SEC);
+	for (unsigned i = 0; i < 20; i++) {
+		left -= 4000;
+		part(4000, left, false);
+		world_run(&stage, NSEC_PER_SEC);
+	}
+	assert_false(stage.raw.closed);
+	stage_run(62);
+	stage_is_over(true);
+	stage_end();
+}
+
 static void a_slow_message_goes_on(void **state)
 {
 	(void)state;
@@ -418,6 +451,30 @@ static void time_counts_from_admission(void **state)
 	world_free(&w);
 }
 
+/* The gateway's process is stopped for longer than reply_timeout. */
+static void a_pause_of_the_gateway_is_not_the_responders(void **state)
+{
+	struct setup s = setup_defaults(2, 2, 79);
+	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
+
+	(void)state;
+	s.reply_timeout = 10 * NSEC_PER_SEC;
+	world_new(&w, &s);
+	world_connect(&w);
+	server->holds = true;
+	assert_true(peer_call(client, &plain));
+	world_run(&w, 2 * NSEC_PER_SEC);
+	nothing_runs(w.net, 100 * NSEC_PER_SEC);
+	world_run(&w, NSEC_PER_SEC / 2);
+	server->holds = false;
+	(void)peer_release(server, true);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(client->done, 1);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+	world_quit(&w);
+	world_free(&w);
+}
+
 /* Time that the client takes to read does not count against the server either. */
 static void time_of_the_requester_is_not_the_responders(void **state)
 {
@@ -556,6 +613,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_message_that_drips_ends),
+		cmocka_unit_test(a_pause_of_the_gateway_does_not_count),
 		cmocka_unit_test(a_slow_message_goes_on),
 		cmocka_unit_test(a_client_that_takes_few_replies_ends),
 		cmocka_unit_test(a_peer_that_takes_no_message_ends),
@@ -567,6 +625,7 @@ int main(void)
 		cmocka_unit_test(a_peer_that_waits_for_a_receive_takes_its_writes),
 		cmocka_unit_test(unsent_calls_are_let_go),
 		cmocka_unit_test(time_counts_from_admission),
+		cmocka_unit_test(a_pause_of_the_gateway_is_not_the_responders),
 		cmocka_unit_test(time_of_the_requester_is_not_the_responders),
 		cmocka_unit_test(time_of_the_gateway_is_not_the_responders),
 		cmocka_unit_test(a_moment_is_no_minute),

@@ -363,17 +363,17 @@ static void a_call_without_an_answer_is_in_its_own_routes_way(void **state)
 	end();
 }
 
+enum { SECOND, OLDER, YOUNGER, WAITS };
+
 /*
  * Servers answer nothing. The second route holds the call that has stood still longest, the first one holds
- * more in two calls. A client of the third route waits for memory: of the first route the older call ends.
+ * more in two calls. A client of the third route waits for memory.
  */
-static void the_route_that_holds_most_gives_back_its_oldest(void **state)
+static void a_third_route_waits(void)
 {
-	enum { SECOND, OLDER, YOUNGER, WAITS };
 	const nsec_t apart = 5 * NSEC_PER_SEC;
 	const struct leg *waits;
 
-	(void)state;
 	begin_in(128 << 20, 0, 3);
 	mute_next();
 	mute_next();
@@ -394,6 +394,11 @@ static void the_route_that_holds_most_gives_back_its_oldest(void **state)
 		run(50 * NSEC_PER_MS);
 	}
 	assert_non_null(waits->stalled);
+}
+
+/* Of the first route the older call ends, after a minute. */
+static void the_older_call_ends(void)
+{
 	run(55 * NSEC_PER_SEC);
 	assert_int_equal(ended(), 0);
 	for (unsigned i = 0; i < 30 && ended() == 0; i++)
@@ -401,6 +406,25 @@ static void the_route_that_holds_most_gives_back_its_oldest(void **state)
 	assert_true(silent[OLDER].closed);
 	assert_int_equal(ended(), 1);
 	end();
+}
+
+static void the_route_that_holds_most_gives_back_its_oldest(void **state)
+{
+	(void)state;
+	a_third_route_waits();
+	the_older_call_ends();
+}
+
+/* The gateway's process is stopped for longer than a minute. */
+static void a_pause_of_the_gateway_is_no_wait(void **state)
+{
+	nsec_t until;
+
+	(void)state;
+	a_third_route_waits();
+	for (until = memnet_now(w.net) + 200 * NSEC_PER_SEC; memnet_now(w.net) < until;)
+		memnet_step(w.net, until);
+	the_older_call_ends();
 }
 
 /* A client far away, which has begun a call of its own, and takes a long reply as fast as the way lets it: it may send
@@ -474,6 +498,7 @@ int main(void)
 		cmocka_unit_test(a_client_that_filled_its_window_gets_a_minute),
 		cmocka_unit_test(a_call_without_an_answer_is_in_its_own_routes_way),
 		cmocka_unit_test(the_route_that_holds_most_gives_back_its_oldest),
+		cmocka_unit_test(a_pause_of_the_gateway_is_no_wait),
 		cmocka_unit_test(a_client_that_takes_what_precedes_its_grant_gets_a_minute),
 	};
 
