@@ -48,6 +48,23 @@ static bool find_target(const char *path, enum http_target *target)
 	return false;
 }
 
+/* The path of @target. If @target has the absolute form, http://HOST/PATH, *@host is its host. (RFC
+ * 9112 section 3.2.2: "A server MUST accept the absolute-form in requests", and section 3.2: its
+ * host counts, not that of the field.) */
+static const char *path_of(char *target, const char **host)
+{
+	static const char scheme[] = "http://";
+	size_t begins = sizeof(scheme) - 1, len;
+
+	if (strncasecmp(target, scheme, begins) != 0)
+		return target;
+	len = strcspn(target + begins, "/");
+	*host = target + begins - 1;
+	memmove(target + begins - 1, target + begins, len);
+	target[begins - 1 + len] = '\0';
+	return target[begins + len] ? target + begins + len : "/";
+}
+
 /* METHOD SP TARGET SP HTTP/1.x */
 static unsigned parse_first(char *line, struct http_request *r)
 {
@@ -63,7 +80,7 @@ static unsigned parse_first(char *line, struct http_request *r)
 	if (!r->is_head && strcmp(line, "GET") != 0)
 		return 405;
 	target[strcspn(target, "?")] = '\0';
-	return find_target(target, &r->target) ? 200 : 404;
+	return find_target(path_of(target, &r->host), &r->target) ? 200 : 404;
 }
 
 /* Value of the field @name, which ends with a colon, without blanks around it; NULL: the line is
@@ -82,16 +99,41 @@ static char *value_of(char *line, const char *name)
 	return line;
 }
 
+/* Whether the weight at @q is 0, or 0. and zeros. */
+static bool is_zero(const char *q)
+{
+	size_t zeros = strspn(q, "0.");
+
+	return zeros > 0 && (q[zeros] < '1' || q[zeros] > '9');
+}
+
+/* Whether the value of an Accept field has OpenMetrics 1.0 with a weight above 0 (RFC 9110 section
+ * 12.5.1). */
+static bool accepts_open(const char *value)
+{
+	while ((value = strcasestr(value, "application/openmetrics-text"))) {
+		const char *end = value + strcspn(value, ","), *q = strcasestr(value, "q=");
+		const char *version = strcasestr(value, "version=");
+
+		if (!(version && version < end && strncmp(version + 8, "1.0.0", 5) != 0) &&
+		    !(q && q < end && is_zero(q + 2)))
+			return true;
+		value = end;
+	}
+	return false;
+}
+
 /* Parse a header field. */
 static void parse_field(char *line, struct http_request *r, unsigned *hosts)
 {
 	const char *value = value_of(line, "accept:");
 
-	if (value && strcasestr(value, "application/openmetrics-text"))
+	if (value && accepts_open(value))
 		r->wants_open = true;
 	value = value_of(line, "host:");
 	if (value) {
-		r->host = value;
+		if (!r->host)
+			r->host = value;
 		++*hosts;
 	}
 }
@@ -114,6 +156,8 @@ struct http_request http_parse(char *head, size_t len)
 	if (strlen(head) != len)
 		return r;
 	line = next_line(&at);
+	if (line && !*line) /* RFC 9112 section 2.2: an empty line before the request is ignored */
+		line = next_line(&at);
 	if (!line)
 		return r;
 	least = needs_host(line);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/cmocka_all.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "daemon/metrics/request.h"
@@ -10,7 +11,7 @@
 
 static struct http_request parse(const char *text)
 {
-	char head[256];
+	static char head[256]; /* .host points into it */
 	size_t len = strlen(text);
 
 	assert_true(len < sizeof(head));
@@ -35,6 +36,52 @@ static void the_page_is_served(void **state)
 	assert_true(r.wants_open);
 	r = parse("GET /metrics HTTP/1.1\r\nHost: a\r\nX: application/openmetrics-text\r\n\r\n");
 	assert_false(r.wants_open);
+}
+
+/* RFC 9112 sections 2.2 and 3.2.2 */
+static void other_forms_of_a_request(void **state)
+{
+	struct http_request r =
+		parse("GET http://gw:9749/metrics?x HTTP/1.1\r\nHost: other\r\n\r\n");
+
+	(void)state;
+	assert_int_equal(r.status, 200);
+	assert_int_equal(r.target, HTTP_METRICS);
+	assert_string_equal(r.host, "gw:9749");
+	r = parse("GET HTTP://gw HTTP/1.0\r\n\r\n");
+	assert_int_equal(r.target, HTTP_PAGE);
+	assert_string_equal(r.host, "gw");
+	assert_int_equal(parse("GET http:///metrics " GW).status, 200);
+	assert_string_equal(parse("GET http:///metrics " GW).host, "");
+	assert_int_equal(parse("GET http://gw/page " GW).status, 404);
+	assert_int_equal(parse("GET https://gw/metrics " GW).status, 404);
+	assert_int_equal(parse("GET http://gw/metrics HTTP/1.1\r\n\r\n").status, 400);
+	assert_int_equal(parse("\r\nGET /metrics " GW).status, 200);
+	assert_int_equal(parse("\nGET /metrics " GW).status, 200);
+}
+
+static bool is_open(const char *accept)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "GET /metrics HTTP/1.0\r\nAccept: %s\r\n\r\n", accept);
+	return parse(text).wants_open;
+}
+
+static void openmetrics_only_if_accepted(void **state)
+{
+	(void)state;
+	assert_true(is_open("application/openmetrics-text"));
+	assert_true(is_open("application/openmetrics-text;version=1.0.0;q=0.5,text/plain"));
+	assert_true(is_open("application/openmetrics-text;version=0.0.1;q=0.75,"
+			    "application/openmetrics-text; version=1.0.0; q=0.5"));
+	assert_false(is_open("application/openmetrics-text;q=0, text/plain"));
+	assert_false(is_open("application/openmetrics-text; q=0.000,text/plain;q=1"));
+	assert_false(
+		is_open("application/openmetrics-text;version=0.0.1,text/plain;version=1.0.0"));
+	assert_false(is_open("text/plain"));
+	assert_false(is_open("text/plain, application/openmetrics-text;q=0"));
+	assert_true(is_open("text/plain, application/openmetrics-text;q=1"));
 }
 
 static void so_are_the_files_of_a_browser(void **state)
@@ -163,6 +210,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_page_is_served),
+		cmocka_unit_test(other_forms_of_a_request),
+		cmocka_unit_test(openmetrics_only_if_accepted),
 		cmocka_unit_test(so_are_the_files_of_a_browser),
 		cmocka_unit_test(nothing_else_is),
 		cmocka_unit_test(a_head_ends_at_its_empty_line),
