@@ -20,13 +20,18 @@
  */
 
 enum {
-	FILE_MAX_BYTES = 1024 * 1024,
+	FILE_MAX_BYTES = 4 * 1024 * 1024, /* 1,024 routes as --print writes them need less */
 };
 
-static int report_file(struct reader *r, const char *why)
+static int report_file(struct reader *r, const char *why, const char *what_to_do)
 {
-	fprintf(r->errors, "%s: %s: give a readable configuration file\n", r->path, why);
+	fprintf(r->errors, "%s: %s: %s\n", r->path, why, what_to_do);
 	return ERR_CONFIG;
+}
+
+static int report_errno(struct reader *r)
+{
+	return report_file(r, strerror(errno), "give a readable configuration file");
 }
 
 /* Read the whole file and append a NUL. *@text is owned by the caller. */
@@ -37,7 +42,7 @@ static int read_text(struct reader *r, char **text, size_t *len)
 
 	*text = NULL;
 	if (!f)
-		return report_file(r, strerror(errno));
+		return report_errno(r);
 	*text = mem_zalloc(FILE_MAX_BYTES + 1);
 	if (!*text) {
 		err = ERR_NOMEM;
@@ -45,9 +50,9 @@ static int read_text(struct reader *r, char **text, size_t *len)
 	}
 	*len = fread(*text, 1, FILE_MAX_BYTES + 1, f);
 	if (ferror(f))
-		err = report_file(r, strerror(errno));
+		err = report_errno(r);
 	else if (*len > FILE_MAX_BYTES)
-		err = report_file(r, "longer than 1 MiB");
+		err = report_file(r, "longer than 4 MiB", "leave out defaults and comments");
 out:
 	fclose(f);
 	return err;
