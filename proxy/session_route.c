@@ -9,7 +9,7 @@
  *         stay in their Receives until its server is connected (leg_holds_back()), so the session
  *         has taken no memory of a route before its route is known.
  * Pinned: tests/session/test_hostauth.c:nothing_is_asked_of_the_server_before_the_proof,
- *         :the_name_chooses_the_route, decision 105.
+ *         tests/session/test_hostauth_names.c:the_name_chooses_the_route, decision 105.
  *
  *   session_prove() -> handshake -> session_choose() -> the server leg connects -> OPEN
  *                                        |
