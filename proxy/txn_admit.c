@@ -13,7 +13,8 @@
  * Rule:   calls without chunks pass all calls that wait, up to PLAIN_BEYOND more than may run
  *         otherwise. Of a client's calls that wait only the first holds a transaction block; the
  *         others stay in their Receives.
- * Pinned: tests/isolation/test_same_route.c.
+ * Pinned: tests/isolation/test_same_route.c;
+ *         tests/session/test_rooms.c:calls_without_chunks_pass_those_that_wait.
  *
  * State:  a client's waiting calls hold their Receives, which slows the client down. Where
  *         connections share Receives, few may be left.

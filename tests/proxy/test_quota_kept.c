@@ -39,8 +39,8 @@ static bool takes_one(unsigned i)
 	return block;
 }
 
-/* Each client takes blocks of @small octets in turn, until none gets another. */
-static void begin(enum buf_purpose purpose, size_t small)
+/* Each of @clients clients takes blocks of @small octets in turn, until none gets another. */
+static void begin_with(unsigned clients, enum buf_purpose purpose, size_t small)
 {
 	memset(&s, 0, sizeof(s));
 	s.small = small;
@@ -53,9 +53,14 @@ static void begin(enum buf_purpose purpose, size_t small)
 	member_init(&s.newcomer, &s.other);
 	for (bool any = true; any;) {
 		any = false;
-		for (unsigned i = 0; i < CLIENTS; i++)
+		for (unsigned i = 0; i < clients; i++)
 			any |= takes_one(i);
 	}
+}
+
+static void begin(enum buf_purpose purpose, size_t small)
+{
+	begin_with(CLIENTS, purpose, small);
 }
 
 static void end(void)
@@ -141,6 +146,21 @@ static void a_call_that_hangs_does_not_keep_its_session_waiting(void **state)
 	end();
 }
 
+/* Of the memory for continued calls one client leaves a ninth to others. */
+static void a_client_leaves_a_ninth_of_messages_to_others(void **state)
+{
+	void *block = NULL;
+
+	(void)state;
+	begin_with(1, BUF_REASM_CALL, MIB / 64);
+	assert_true(s.clients[0].used >= s.group.all / 4 * 3);
+	if (quota_may_take(&s.newcomer, s.group.all / 16))
+		block = quota_take(&s.newcomer, s.group.all / 16);
+	assert_non_null(block);
+	quota_give(&s.newcomer, block);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +168,7 @@ int main(void)
 		cmocka_unit_test(
 			reservations_of_sessions_that_hold_some_leave_the_kept_part_to_others),
 		cmocka_unit_test(a_call_that_hangs_does_not_keep_its_session_waiting),
+		cmocka_unit_test(a_client_leaves_a_ninth_of_messages_to_others),
 	};
 
 	return cmocka_run_group_tests_name("quota kept", tests, NULL, NULL);

@@ -133,6 +133,65 @@ static void calls_that_wait_keep_their_order_and_let_replies_pass(void **state)
 	}
 }
 
+/* Calls that wait for payload memory hold one block of their client, however many they are. Calls
+ * without chunks pass them, if the server needs no Reply chunk for them. */
+static void calls_without_chunks_pass_those_that_wait(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < 2; v++) {
+		struct peer *client = &w.pairs[0].client;
+		struct buf_arena *arena;
+
+		begin(1 + v, 2, 1, 32 << 20);
+		arena = &w.proxy->arena;
+		peer_call(client, &plain);
+		world_run(&w, NSEC_PER_SEC);
+		hoard_zone(&hoard, arena, BUF_ZONE_ORDINARY);
+		for (unsigned i = 0; i < arena->parts; i++)
+			hoard_zone(&hoard, arena, buf_own_zone(arena, BUF_TRANSACTION, i));
+		for (unsigned i = 0; i < 12; i++)
+			assert_true(peer_call(client, &chunk));
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(client->done, 1);
+		assert_int_equal(inside_session(w.proxy, 0)->ntxns, 1);
+		assert_int_equal(calls_that_wait(), 12);
+		for (unsigned i = 0; i < 5; i++)
+			assert_true(peer_call(client, &plain));
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(client->done, 6);
+		hoard_end(&hoard);
+		world_run(&w, 10 * NSEC_PER_SEC);
+		assert_int_equal(client->done, 18);
+		end();
+	}
+}
+
+/* A call that needs more than a quarter of the range is reported at once, and others go on. */
+static void a_call_that_never_fits_is_reported(void **state)
+{
+	static const struct peer_spec huge = {.body = 128,
+					      .reply = 24,
+					      .segs = 1,
+					      .nwrites = 2,
+					      .write_caps = {3 << 20, 3 << 20},
+					      .writes = {100, 7}};
+
+	(void)state;
+	for (unsigned v = 0; v < 4; v++) {
+		struct peer *client = &w.pairs[0].client;
+
+		begin(1 + v / 2, 1 + v % 2, 1, 32 << 20);
+		assert_true(peer_call(client, &huge));
+		assert_true(peer_call(client, &chunk));
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(client->errors, 1);
+		assert_int_equal(client->done, 1);
+		assert_false(client->closed);
+		world_quit(&w);
+		world_free(&w);
+	}
+}
+
 /* A server's wait without its Receives, so its replies come through. */
 static void calls_of_servers_wait_beside_those_of_clients(void **state)
 {
@@ -496,6 +555,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_first_call_waits_too),
 		cmocka_unit_test(calls_that_wait_keep_their_order_and_let_replies_pass),
+		cmocka_unit_test(calls_without_chunks_pass_those_that_wait),
+		cmocka_unit_test(a_call_that_never_fits_is_reported),
 		cmocka_unit_test(calls_of_servers_wait_beside_those_of_clients),
 		cmocka_unit_test(each_session_has_its_turn),
 		cmocka_unit_test(a_larger_wish_holds_nobody_up),
