@@ -175,7 +175,7 @@ static int encode_extended(struct v2_conn *c, struct rpc_tx *tx, uint8_t *hdr, s
 	tx->ndata = send.ndata;
 	if (tx->transmission == 0)
 		began(c, tx->msg, h.htype);
-	v2_credit_sent_rpc(&c->credit);
+	v2_credit_sent(&c->credit);
 	c->t.count.sends++;
 	tx->body_sent += send.length;
 	c->tx_open = ++tx->transmission < send.count;
@@ -215,7 +215,7 @@ static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size
 	*hdr_len = (size_t)len;
 	if (tx->body_sent == 0)
 		began(c, tx->msg, h.htype);
-	v2_credit_sent_rpc(&c->credit);
+	v2_credit_sent(&c->credit);
 	t->count.sends++;
 	tx->body_sent += *body_len;
 	more = h.htype == V2_CALL_MIDDLE || h.htype == V2_REPLY_MIDDLE;

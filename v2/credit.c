@@ -15,10 +15,8 @@
  *         credits. A GRANT reduces this number of its sender by at least two, and raises that of
  *         its receiver by one, so the sum falls. With one advertised credit at both ends the sum
  *         need not fall: v2_conn_init() refuses one credit, and set_credits() to 1 is for times in
- *         which Receives are short. Exception: this end advertises two, and has sent a Call or
- *         Reply since its last GRANT. The peer may need both credits for a Reply of two messages.
- *         Each Call or Reply permits one such GRANT, so their number is limited.
- * Pinned: tests/v2/test_v2_pair.c:idle_is_silent, :long_replies_of_a_window_of_two,
+ *         which Receives are short.
+ * Pinned: tests/v2/test_v2_pair.c:idle_is_silent,
  *         tests/v2/test_v2_credit.c:grant_before_half_is_exceeded
  *
  * State:  both windows are closed.
@@ -125,14 +123,7 @@ void v2_credit_sent(struct v2_credit *c)
 	c->granted_received = c->received;
 	c->granted_advertised = c->advertised;
 	c->heard_payload = false;
-	c->sent_rpc = false;
 	c->sent++;
-}
-
-void v2_credit_sent_rpc(struct v2_credit *c)
-{
-	v2_credit_sent(c);
-	c->sent_rpc = true;
 }
 
 int v2_credit_received(struct v2_credit *c, bool is_grant)
@@ -184,7 +175,7 @@ bool v2_credit_grant_due(const struct v2_credit *c)
 	/* a GRANT is due before more than half is used: 4.2.1.1 */
 	int64_t least = ((int64_t)c->advertised + 1) / 2;
 
-	if (least < 2 && !c->heard_payload && !c->sent_rpc)
+	if (least < 2 && !c->heard_payload)
 		least = c->advertised == 1 ? 1 : 2;
 	if (least < 1)
 		least = 1;

@@ -25,7 +25,6 @@ struct v2_credit {
 	uint32_t granted_received, granted_advertised;
 	/* a message other than a GRANT has come since .granted_received was set */
 	bool heard_payload;
-	bool sent_rpc; /* the last message that was sent is a Call or Reply, or a part of one */
 
 	uint32_t window; /* estimate of what the peer advertises */
 	/* .limit minus .received; value of .sent when this difference last changed; number of
@@ -100,9 +99,6 @@ bool v2_credit_is_peer_closed(const struct v2_credit *c);
 
 /** v2_credit_sent - a message with v2_credit_value() is being posted. */
 void v2_credit_sent(struct v2_credit *c);
-
-/** v2_credit_sent_rpc - the same; the message is a Call or Reply, or a part of one. */
-void v2_credit_sent_rpc(struct v2_credit *c);
 
 /**
  * v2_credit_received - a message arrived

@@ -109,22 +109,6 @@ static void literal_credits_deadlock(void **state)
 	assert_true(continued_calls(true, false) < 30);
 }
 
-/* Replies that take both credits of a window of two. The responder may have used one for a GRANT. */
-static void long_replies_of_a_window_of_two(void **state)
-{
-	(void)state;
-	for (uint32_t credits = 3; credits < 10; credits++) {
-		start(2, credits);
-		pair.max_body = pair.max_reply = 2 * (4096 - 40);
-		for (uint32_t xid = 1; xid <= 100; xid++) {
-			pair_queue(&pair.end[0], xid, RPC_CALL);
-			pair_settle(&pair, 1000);
-		}
-		check_whole(100, 0);
-		pair_fini(&pair);
-	}
-}
-
 /*
  * Two ends that each continue messages at the same time, half as long as the
  * windows are wide: an end that begins can finish without the other, so nothing comes
@@ -229,7 +213,6 @@ int main(void)
 		cmocka_unit_test(idle_is_silent),
 		cmocka_unit_test(calls_one_by_one_need_no_grant),
 		cmocka_unit_test(literal_credits_deadlock),
-		cmocka_unit_test(long_replies_of_a_window_of_two),
 		cmocka_unit_test(both_continue_at_once),
 		cmocka_unit_test(random_order),
 	};
