@@ -116,7 +116,7 @@ struct proxy {
 	 * self-linked between rounds. */
 	struct list round_end;
 	nsec_t round_at;	 /* when the next round of looks at .owing begins */
-	nsec_t paused_until;	 /* when the last pause of the process ended (session_debts.c) */
+	nsec_t paused_until;	 /* when the process last went on after it stood still */
 	uint64_t debt_looks;	 /* looks at single sessions, since start */
 	struct timer settle;	 /* after proxy_drain(): the end of PROXY_SETTLE */
 	struct list *drain_next; /* next session that the drain looks at */

@@ -449,6 +449,13 @@ static void go_on_copying_groups(struct proxy *p)
 	}
 }
 
+/* A timer that has been due for so long: the process stood still (session_debts.c). */
+static void note_pause(struct proxy *p)
+{
+	if (p->now >= DEBT_LOOK_MOST && timer_next(&p->timers) <= p->now - DEBT_LOOK_MOST)
+		p->paused_until = p->now;
+}
+
 int proxy_turn(struct proxy *p, nsec_t now)
 {
 	int more;
@@ -463,6 +470,7 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	session_auth_back(p);
 	resume_waiters(p);
 	drain_some(p);
+	note_pause(p);
 	more |= timer_run(&p->timers, now, TURN_TIMERS);
 	more |= go_on_blanking(p);
 	go_on_copying_groups(p);

@@ -40,8 +40,9 @@
  *
  * State:  the process stood still: it was stopped, or its machine was.
  * Danger: sessions end for time in which the gateway read nothing, and peers could do nothing.
- * Rule:   one look takes DEBT_LOOK_MOST from a budget at most. If a look came later than that, no
- *         session is without progress or waits too long before RECLAIM_AFTER has passed again.
+ * Rule:   one look takes DEBT_LOOK_MOST from a budget at most. If a timer is due for as long, the
+ *         process stood still (proxy.c). Then no session is without progress, or waits too long,
+ *         before RECLAIM_AFTER has passed again.
  * Pinned: tests/session/test_debts.c:a_pause_of_the_gateway_does_not_count,
  *         tests/session/test_mem_reclaim.c:a_pause_of_the_gateway_is_no_wait
  *
@@ -553,8 +554,6 @@ static void reclaim(struct proxy *p)
 
 static void begin_round(struct proxy *p, nsec_t now)
 {
-	if (now - p->round_at >= DEBT_LOOK_MOST)
-		p->paused_until = now;
 	p->round_at = now + DEBT_LOOK;
 	reclaim(p);
 	list_add_tail(&p->owing, &p->round_end);
@@ -583,10 +582,8 @@ void session_debts_begin(struct session *s)
 
 	s->looked = p->now;
 	list_add_tail(&p->owing, &s->owing);
-	if (timer_is_armed(&p->debts))
-		return;
-	p->round_at = p->now + DEBT_LOOK;
-	timer_arm(&p->timers, &p->debts, p->round_at);
+	if (!timer_is_armed(&p->debts))
+		timer_arm(&p->timers, &p->debts, p->now + DEBT_LOOK);
 }
 
 void session_debts_init(struct session *s)
