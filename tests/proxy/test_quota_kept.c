@@ -146,7 +146,7 @@ static void a_call_that_hangs_does_not_keep_its_session_waiting(void **state)
 	end();
 }
 
-/* Of the memory for continued calls one client leaves a ninth to others. */
+/* One client leaves a ninth of the memory for continued calls to others. */
 static void a_client_leaves_a_ninth_of_messages_to_others(void **state)
 {
 	void *block = NULL;

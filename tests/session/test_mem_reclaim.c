@@ -396,7 +396,7 @@ static void a_third_route_waits(void)
 	assert_non_null(waits->stalled);
 }
 
-/* Of the first route the older call ends, after a minute. */
+/* After a minute the session of the first route's older call ends. */
 static void the_older_call_ends(void)
 {
 	run(55 * NSEC_PER_SEC);
