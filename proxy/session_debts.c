@@ -40,9 +40,9 @@
  *
  * State:  the process stood still: it was stopped, or its machine was.
  * Danger: sessions end for time in which the gateway read nothing, and peers could do nothing.
- * Rule:   one look takes DEBT_LOOK_MOST from a budget at most. If a timer has been due for as
- *         long, the process stood still (note_pause() in proxy.c). Then no session is without progress, or waits too long,
- *         before RECLAIM_AFTER has passed again.
+ * Rule:   one look takes DEBT_LOOK_MOST from a budget at most. If a timer has been due for as long,
+ *         the process stood still (note_pause() in proxy.c). Then no session is without progress,
+ *         or waits too long, before RECLAIM_AFTER has passed again.
  * Pinned: tests/session/test_debts.c:a_pause_of_the_gateway_does_not_count,
  *         tests/session/test_mem_reclaim.c:a_pause_of_the_gateway_is_no_wait
  *
