@@ -86,19 +86,22 @@ static void give_back(struct verbs_conn *c)
 }
 
 /* Posts the Sends from @from on again, without Invalidate: some user libraries (bnxt_re, ocrdma)
- * reject Send with Invalidate although the kernel's flags have it. */
+ * reject Send with Invalidate although the kernel's flags have it. If they are refused again,
+ * Invalidate was not the reason: libcxgb4 refuses every work request after the end of the stream. */
 static int send_without_invalidate(struct verbs_conn *c, struct ibv_send_wr *from)
 {
 	struct ibv_send_wr *bad;
 
+	for (struct ibv_send_wr *wr = from; wr; wr = wr->next)
+		if (wr->opcode == IBV_WR_SEND_WITH_INV)
+			wr->opcode = IBV_WR_SEND;
+	if (ibv_post_send(c->id->qp, from, &bad))
+		return ERR_IO;
 	if (c->dev->send_inv)
 		log_warn("verbs.device", "device=%s send_with_invalidate=no why=\"refused\"",
 			 c->dev->name);
 	c->dev->send_inv = false;
-	for (struct ibv_send_wr *wr = from; wr; wr = wr->next)
-		if (wr->opcode == IBV_WR_SEND_WITH_INV)
-			wr->opcode = IBV_WR_SEND;
-	return ibv_post_send(c->id->qp, from, &bad);
+	return 0;
 }
 
 static int send_chain(struct verbs_conn *c, struct ibv_send_wr *chain)

@@ -220,7 +220,8 @@ static int qp_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_se
 	for (; wr; wr = wr->next) {
 		adapter.stale += !wr->num_sge && wr->sg_list;
 		adapter.keyless += wr->opcode == IBV_WR_RDMA_WRITE && !wr->wr.rdma.rkey;
-		if (wr->opcode == IBV_WR_SEND_WITH_INV && adapter.refuses_inv) {
+		if (adapter.refuses_all ||
+		    (wr->opcode == IBV_WR_SEND_WITH_INV && adapter.refuses_inv)) {
 			adapter.refused++;
 			*bad = wr;
 			return -EINVAL;

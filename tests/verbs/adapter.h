@@ -54,6 +54,7 @@ struct adapter {
 	bool has_windows;    /* its user library has Memory Windows, whatever the flags say */
 	bool other_has_none; /* the second device has no Memory Windows */
 	bool refuses_inv;    /* the device refuses Send with Invalidate */
+	bool refuses_all;    /* the queue pair refuses every work request (cxgb4, after its end) */
 	bool is_full;	     /* no protection domain can be made */
 	int pair_errno, cq_errno, arm_errno; /* if not 0: why no queue can be made, or armed */
 	/* if not 0: why a step of a connection's set-up fails */

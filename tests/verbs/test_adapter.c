@@ -112,6 +112,18 @@ static void refused_invalidates_are_sent_without(void **state)
 	assert_int_equal(adapter.refused, 1);
 }
 
+/* libcxgb4 refuses all work requests, with the same error, once the peer has ended the stream. */
+static void an_ended_connection_does_not_stop_invalidates(void **state)
+{
+	(void)state;
+	connect_with_memory();
+	adapter.refuses_all = true;
+	send_one(0x1234);
+	submit_all(&adapter.v);
+	assert_true(adapter.conn->broken);
+	assert_true(adapter.dev->send_inv);
+}
+
 static void invalidates_are_sent(void **state)
 {
 	(void)state;
@@ -407,6 +419,7 @@ int main(void)
 		adapter_test(a_device_not_in_use_gets_no_memory),
 		adapter_test(a_registration_may_be_invalidated),
 		adapter_test(refused_invalidates_are_sent_without),
+		adapter_test(an_ended_connection_does_not_stop_invalidates),
 		adapter_test(invalidates_are_sent),
 		adapter_test(inline_is_all_or_none),
 		adapter_test(the_last_receive_is_reported_to_its_worker),
