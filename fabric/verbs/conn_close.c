@@ -36,17 +36,25 @@ void conn_close_begin(struct verbs_conn *c, int status, const char *why)
 	wake_conn_in(c, rdma_disconnect(c->id) ? AT_ONCE_MS : c->v->cfg.linger_ms);
 }
 
-/* The fault of the queue pair that the device has reported; 0: none yet. */
-static int fault(struct verbs_conn *c, const char **why)
+/* The state of the queue pair; RTS if it is unknown. */
+static enum ibv_qp_state state_of_pair(const struct verbs_conn *c)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
+
+	if (!c->id->qp || ibv_query_qp(c->id->qp, &attr, IBV_QP_STATE, &init))
+		return IBV_QPS_RTS;
+	return attr.qp_state;
+}
+
+/* The fault of the queue pair that the device has reported; 0: none yet. */
+static int fault(struct verbs_conn *c, const char **why)
+{
 	int note = atomic_load(&c->async);
 
 	if (note >= 0)
 		return strings_async(note, why);
-	if (!c->id->qp || c->dev->iwarp || ibv_query_qp(c->id->qp, &attr, IBV_QP_STATE, &init) ||
-	    attr.qp_state != IBV_QPS_ERR)
+	if (!c->id->qp || c->dev->iwarp || state_of_pair(c) != IBV_QPS_ERR)
 		return 0;
 	return strings_async(IBV_EVENT_QP_ACCESS_ERR, why);
 }
@@ -72,6 +80,15 @@ void conn_close_failed(struct verbs_conn *c)
 	/* iWARP: the queue pair fails when the stream ends; the event with the reason follows. */
 	c->state = VERBS_LEAVING;
 	wake_conn_in(c, c->v->cfg.linger_ms);
+}
+
+/* Some libraries refuse all work requests once the stream has ended (cxgb4, erdma, siw). */
+void conn_close_refused(struct verbs_conn *c)
+{
+	if (state_of_pair(c) != IBV_QPS_RTS)
+		conn_close_failed(c);
+	else
+		conn_close_begin(c, ERR_IO, "the device refused a work request");
 }
 
 void conn_close_if_drained(struct verbs_conn *c)

@@ -14,6 +14,10 @@ void conn_close_begin(struct verbs_conn *c, int status, const char *why);
  * the reason. */
 void conn_close_failed(struct verbs_conn *c);
 
+/** conn_close_refused - begins the end of @c, because the device refused a work request or its
+ * completion queue failed. */
+void conn_close_refused(struct verbs_conn *c);
+
 /** conn_close_if_drained - goes on with the end of @c if @c is VERBS_DRAINING and its last Send and
  * Write have completed. */
 void conn_close_if_drained(struct verbs_conn *c);

@@ -114,7 +114,7 @@ static bool report_setup(struct verbs_conn *c, struct fabric_event *ev)
 static bool verbs_conn_event(struct verbs_conn *c, struct fabric_event *ev)
 {
 	if (c->broken && c->state < VERBS_LEAVING)
-		conn_close_begin(c, ERR_IO, "the device refused a work request");
+		conn_close_refused(c);
 	if (report_setup(c, ev) || complete_event(c, ev)) {
 		ev->conn = &c->base;
 		return true;

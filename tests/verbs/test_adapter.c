@@ -124,6 +124,43 @@ static void an_ended_connection_does_not_stop_invalidates(void **state)
 	assert_true(adapter.dev->send_inv);
 }
 
+/* The connection's fabric_poll() after a Send that the device refuses, with the queue pair in
+ * @pair. */
+static void refused_in(enum ibv_qp_state pair)
+{
+	struct fabric_event ev;
+
+	connect_with_memory();
+	adapter.refuses_all = true;
+	adapter.qp.state = pair;
+	send_one(0);
+	submit_all(&adapter.v);
+	assert_int_equal(fabric_poll(&adapter.v.base, &ev), 0);
+	assert_int_equal(adapter.conn->state, VERBS_LEAVING);
+}
+
+/* Libraries of iWARP adapters (cxgb4, erdma, siw) refuse work requests once the peer has ended the
+ * stream. The connection manager reports that end. */
+static void the_end_of_the_stream_is_the_reason_of_a_refusal(void **state)
+{
+	(void)state;
+	adapter.device.transport_type = IBV_TRANSPORT_IWARP;
+	refused_in(IBV_QPS_SQD);
+	cm_handle(adapter.conn, &(struct vevent){.type = RDMA_CM_EVENT_DISCONNECTED});
+	assert_int_equal(adapter.conn->state, VERBS_ENDED);
+	assert_int_equal(adapter.conn->status, 0);
+	assert_string_equal(adapter.conn->why, "closed by the peer");
+}
+
+static void a_refusal_without_an_end_is_the_devices(void **state)
+{
+	(void)state;
+	adapter.device.transport_type = IBV_TRANSPORT_IWARP;
+	refused_in(IBV_QPS_RTS);
+	cm_handle(adapter.conn, &(struct vevent){.type = RDMA_CM_EVENT_DISCONNECTED});
+	assert_int_equal(adapter.conn->status, ERR_IO);
+}
+
 static void invalidates_are_sent(void **state)
 {
 	(void)state;
@@ -420,6 +457,8 @@ int main(void)
 		adapter_test(a_registration_may_be_invalidated),
 		adapter_test(refused_invalidates_are_sent_without),
 		adapter_test(an_ended_connection_does_not_stop_invalidates),
+		adapter_test(the_end_of_the_stream_is_the_reason_of_a_refusal),
+		adapter_test(a_refusal_without_an_end_is_the_devices),
 		adapter_test(invalidates_are_sent),
 		adapter_test(inline_is_all_or_none),
 		adapter_test(the_last_receive_is_reported_to_its_worker),
