@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fabric/verbs/conn_close.h"
+#include "fabric/verbs/device.h"
 #include "fabric/verbs/strings.h"
 #include "fabric/verbs/types.h"
 #include "fabric/verbs/wakeup.h"
@@ -50,8 +51,11 @@ static enum ibv_qp_state state_of_pair(const struct verbs_conn *c)
 /* The fault of the queue pair that the device has reported; 0: none yet. */
 static int fault(struct verbs_conn *c, const char **why)
 {
-	int note = atomic_load(&c->async);
+	int note;
 
+	if (c->dev)
+		device_async(c->dev); /* a completion may be polled before the event is read */
+	note = atomic_load(&c->async);
 	if (note >= 0)
 		return strings_async(note, why);
 	if (!c->id->qp || c->dev->iwarp || state_of_pair(c) != IBV_QPS_ERR)

@@ -393,6 +393,22 @@ static void shortage_is_no_failure(void **state)
 	assert_int_equal(adapter.conn->state, VERBS_OPEN);
 }
 
+/* The flushed Receive is polled before the event, which is there already. */
+static void an_event_not_read_yet_tells_why(void **state)
+{
+	(void)state;
+	connect_with_memory();
+	post_receives(1);
+	adapter.qp.state = IBV_QPS_ERR;
+	adapter.events[adapter.nevents++] = (struct ibv_async_event){
+		.element.qp = &adapter.qp, .event_type = IBV_EVENT_QP_FATAL};
+	adapter_complete(&adapter.conn->cq,
+			 &(struct ibv_wc){.wr_id = ID_RECV, .status = IBV_WC_WR_FLUSH_ERR});
+	drain_look(&adapter.conn->cq);
+	assert_int_equal(adapter.conn->status, ERR_IO);
+	assert_int_equal(adapter.v.counters.breaches, 0);
+}
+
 #define adapter_test(f) cmocka_unit_test_setup_teardown(f, adapter_start, adapter_stop)
 
 int main(void)
@@ -415,6 +431,7 @@ int main(void)
 		adapter_test(a_sink_that_stays_is_held),
 		adapter_test(a_device_that_gives_up_nothing_has_failed),
 		adapter_test(shortage_is_no_failure),
+		adapter_test(an_event_not_read_yet_tells_why),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
