@@ -72,12 +72,15 @@ static struct vwr *post_begin(struct verbs_conn *c)
 	return w;
 }
 
-/* Sets the list of @n pieces; NULL for 0, because libirdma reads the first piece of a Write before
- * the number of pieces. */
+/* Sets the list of @n pieces. A list of 0 pieces has an empty one, because libraries read the first
+ * piece before the number of pieces: libirdma that of a Write, liberdma that of a Read, libcxgb4
+ * those of a Write and of the Send behind it. */
 static void set_pieces(struct vwr *w, unsigned n)
 {
+	if (!n)
+		w->sge[0] = (struct ibv_sge){0};
 	w->wr.num_sge = (int)n;
-	w->wr.sg_list = n ? w->sge : NULL;
+	w->wr.sg_list = w->sge;
 }
 
 static void abandon(struct verbs_conn *c, struct vwr *w)
@@ -151,6 +154,7 @@ void post_ask(struct verbs_conn *c)
 	w->wr.opcode = IBV_WR_RDMA_WRITE;
 	w->wr.send_flags = IBV_SEND_SIGNALED;
 	w->wr.wr.rdma.rkey = KEY_OF_NOTHING;
+	set_pieces(w, 0);
 	append(c, w);
 	c->asked = true;
 	c->ask_slot = c->sq_posted;

@@ -218,7 +218,8 @@ static int qp_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_se
 {
 	(void)qp;
 	for (; wr; wr = wr->next) {
-		adapter.stale += !wr->num_sge && wr->sg_list;
+		adapter.stale += !wr->num_sge && wr->sg_list && wr->sg_list->length;
+		adapter.listless += !wr->sg_list;
 		adapter.keyless += wr->opcode == IBV_WR_RDMA_WRITE && !wr->wr.rdma.rkey;
 		if (adapter.refuses_all ||
 		    (wr->opcode == IBV_WR_SEND_WITH_INV && adapter.refuses_inv)) {

@@ -75,7 +75,8 @@ struct adapter {
 	unsigned pds;			    /* number of protection domains */
 	struct ibv_mr *region;		    /* made last */
 	uint64_t iova;			    /* address of its first octet, for peers */
-	unsigned stale;			    /* work requests with a list of pieces that is empty */
+	unsigned stale;			    /* work requests without pieces whose list has one */
+	unsigned listless;		    /* work requests to send without a list of pieces */
 	unsigned keyless;		    /* work requests that write to key 0 */
 	struct ibv_qp_cap cap;		    /* of the queue pair made last */
 	int cqe;			    /* of the completion queue made last */
