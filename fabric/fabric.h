@@ -309,7 +309,8 @@ struct fabric_conn {
 	void *owner; /* the user's, from connect, accept or (before accept) attach */
 	struct fabric_addr local, peer;
 	bool remote_inv; /* the peer can invalidate handles exposed on this connection */
-	bool no_reads;	 /* the peer said at set-up that it serves no Reads; never on verbs */
+	/* the peer said at set-up that it serves no Reads; never with iWARP adapters (verbs) */
+	bool no_reads;
 	/* exposures that the peer can reach */
 	uint32_t handles_live;
 	/* Shared Receives that the user holds. The user adds 1 for a RECV event whose Receive it

@@ -197,6 +197,7 @@ static void on_established(struct verbs_conn *c, const struct vevent *e)
 	if (c->state == VERBS_CONNECTING) {
 		memcpy(c->pd, e->pd, e->pd_len);
 		c->pd_len = e->pd_len;
+		c->peer_ord = e->ord;
 	}
 	conn_opened(c);
 }

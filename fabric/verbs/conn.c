@@ -58,6 +58,7 @@ void conn_opened(struct verbs_conn *c)
 		share_set_timer(c);
 	c->state = VERBS_OPEN;
 	c->connected_due = c->was_open = true;
+	c->base.no_reads = c->peer_ord == 0 && !c->dev->iwarp;
 	note_addresses(c);
 	wake_conn_in(c, 0);
 	alive_begin(c->v);

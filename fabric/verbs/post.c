@@ -342,7 +342,7 @@ int post_read(struct fabric_conn *fc, void *to, const struct segment *remote, vo
 	const struct ibv_mr *region;
 	struct ibv_mr *own;
 	uint64_t at;
-	int err = begin_op(c, &w);
+	int err = fc->no_reads ? ERR_PROTO : begin_op(c, &w);
 
 	if (err)
 		return err;

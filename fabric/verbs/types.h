@@ -172,7 +172,8 @@ struct verbs_conn {
 	size_t pd_len;
 	uint8_t own_pd[PD_MAX]; /* private data to send; initiator: until the route is known */
 	size_t own_pd_len;
-	uint8_t peer_ird, peer_ord; /* acceptor: as the peer requested */
+	uint8_t peer_ird; /* acceptor: most Reads that the peer issues at once */
+	uint8_t peer_ord; /* most Reads that the peer serves at once, by its request or answer */
 	uint16_t ird, ord;
 	struct fabric_tuning tuning;
 	uint32_t max_recvs, max_sends, max_exposures, domain;

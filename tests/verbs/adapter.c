@@ -393,6 +393,12 @@ int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
 	return step(adapter.accept_errno);
 }
 
+int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
+{
+	id->channel = channel;
+	return 0;
+}
+
 int rdma_listen(struct rdma_cm_id *id, int backlog)
 {
 	(void)id, (void)backlog;

@@ -211,6 +211,81 @@ static void a_shortage_at_an_accept_is_logged(void **state)
 	assert_non_null(strstr(line, "cause=local why=\"this machine is out of descriptors"));
 }
 
+static void expect_no_reads(struct fabric_conn *conn, bool none)
+{
+	static uint8_t to[8];
+	const struct segment remote = {.handle = 77, .length = sizeof(to)};
+
+	if (none)
+		assert_int_equal(fabric_read(conn, to, &remote, NULL), ERR_PROTO);
+	assert_int_equal(conn->no_reads, none);
+}
+
+/* A server whose answer grants @depth Reads. */
+static void answer_with(uint8_t depth, bool none)
+{
+	struct verbs_conn *c = begin(NULL);
+
+	report(c, RDMA_CM_EVENT_ADDR_RESOLVED, 0, 0);
+	report(c, RDMA_CM_EVENT_ROUTE_RESOLVED, 0, 0);
+	adapter_cm_event(RDMA_CM_EVENT_ESTABLISHED, c->id);
+	adapter.cm_event.param.conn.initiator_depth = depth;
+	cm_ready(&adapter.v.watch, LOOP_READ);
+	assert_int_equal(c->state, VERBS_OPEN);
+	expect_no_reads(&c->base, none);
+	end_free(c);
+}
+
+/* A client whose request grants @depth Reads. @watch: the listener's. */
+static void request_with(uint8_t depth, struct loop_watch *watch, bool none)
+{
+	struct rdma_cm_id *id;
+	struct fabric_event ev;
+
+	assert_int_equal(rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP), 0);
+	id->verbs = &adapter.context;
+	adapter_cm_event(RDMA_CM_EVENT_CONNECT_REQUEST, id);
+	adapter.cm_event.param.conn.initiator_depth = depth;
+	watch->ready(watch, LOOP_READ);
+	assert_int_equal(fabric_poll(&adapter.v.base, &ev), 1);
+	assert_int_equal(ev.type, FABRIC_EV_REQUEST);
+	assert_int_equal(fabric_accept(ev.conn, &params, NULL), 0);
+	adapter_cm_event(RDMA_CM_EVENT_ESTABLISHED, id);
+	cm_ready(&adapter.v.watch, LOOP_READ);
+	expect_no_reads(ev.conn, none);
+	fabric_destroy(ev.conn);
+}
+
+/* An adapter would end the connection at the first Read, or wait for ever. Decision 158. */
+static void peers_that_serve_no_reads_are_known(void **state)
+{
+	struct fabric_listener *l;
+	struct fabric_addr at;
+	struct loop_watch *watch;
+	int err;
+
+	(void)state;
+	answer_with(0, true);
+	answer_with(4, false);
+	assert_int_equal(fabric_addr_parse("127.0.0.1", 20049, &at), 0);
+	l = verbs_listen(&at, &err);
+	assert_non_null(l);
+	assert_int_equal(fabric_attach(&adapter.v.base, l, &err), 0);
+	watch = adapter.watch;
+	request_with(0, watch, true);
+	request_with(4, watch, false);
+	fabric_detach(&adapter.v.base, l);
+	verbs_listener_free(l);
+}
+
+/* Connection managers of iWARP adapters may not tell. */
+static void an_iwarp_adapter_may_not_tell_of_reads(void **state)
+{
+	(void)state;
+	adapter.device.transport_type = IBV_TRANSPORT_IWARP;
+	answer_with(0, false);
+}
+
 #define setup_test(f) cmocka_unit_test_setup_teardown(f, start, stop)
 
 int main(void)
@@ -223,6 +298,8 @@ int main(void)
 		setup_test(the_librarys_own_failure_has_its_errno),
 		setup_test(a_connection_that_is_refused_at_once_is_refused),
 		setup_test(a_shortage_at_an_accept_is_logged),
+		setup_test(peers_that_serve_no_reads_are_known),
+		setup_test(an_iwarp_adapter_may_not_tell_of_reads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
