@@ -95,6 +95,7 @@ static void leave_note_of_cq(const struct vcq *q, int type)
 static void conn_close_note(struct verbs_dev *dev, const struct ibv_async_event *e)
 {
 	struct vshare *share;
+	bool failed;
 
 	switch (e->event_type) {
 	case IBV_EVENT_QP_FATAL:
@@ -109,8 +110,8 @@ static void conn_close_note(struct verbs_dev *dev, const struct ibv_async_event 
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
 	case IBV_EVENT_SRQ_ERR:
 		share = e->element.srq->srq_context;
-		atomic_store(e->event_type == IBV_EVENT_SRQ_ERR ? &share->failed : &share->low,
-			     true);
+		failed = e->event_type == IBV_EVENT_SRQ_ERR && !dev->qedr;
+		atomic_store(failed ? &share->failed : &share->low, true);
 		break;
 	case IBV_EVENT_DEVICE_FATAL:
 		context_failed(dev);

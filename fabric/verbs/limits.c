@@ -35,6 +35,10 @@ enum { VENDOR_RXE = 0xffffff };
  * siw_verbs.c). */
 enum { VENDOR_SIW = 0x626d74 };
 
+/* Linux's qedr reports SRQ_ERR when a shared queue has no Receive left (qedr_affiliated_event() in
+ * main.c). It has no event for the failure of such a queue. */
+enum { VENDOR_QLOGIC = 0x1077 };
+
 int limits_ask(struct verbs_dev *dev)
 {
 	if (ibv_query_device(dev->context, &dev->attr))
@@ -44,6 +48,7 @@ int limits_ask(struct verbs_dev *dev)
 	dev->windows &= !dev->v->cfg.no_windows;
 	dev->rxe = dev->attr.vendor_id == VENDOR_RXE;
 	dev->siw = dev->attr.vendor_id == VENDOR_SIW;
+	dev->qedr = dev->attr.vendor_id == VENDOR_QLOGIC;
 	dev->send_inv = dev->attr.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS;
 	return 0;
 }

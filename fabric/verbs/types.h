@@ -57,6 +57,7 @@ struct verbs_dev {
 	bool windows;		      /* memory is exposed by Memory Windows of type 2B */
 	bool rxe;		      /* Linux's software RoCE */
 	bool siw;		      /* Linux's software iWARP */
+	bool qedr;		      /* QLogic's adapters */
 	bool send_inv;		      /* the device has Send with Invalidate */
 	unsigned max_sge, max_inline; /* pieces, and inline octets, of a Send or Write */
 	bool iwarp;

@@ -412,6 +412,38 @@ static void an_event_not_read_yet_tells_why(void **state)
 	assert_int_equal(adapter.v.counters.breaches, 0);
 }
 
+/* The event SRQ_ERR about the shared queue, on a device of @vendor. Return: whether the connection is
+ * still open. */
+static bool survives_srq_err(unsigned vendor)
+{
+	struct fabric_event ev;
+	struct vshare *s;
+
+	adapter.vendor = vendor;
+	s = connect_sharing(1);
+	adapter.events[adapter.nevents++] =
+		(struct ibv_async_event){.element.srq = s->srq, .event_type = IBV_EVENT_SRQ_ERR};
+	device_async(adapter.dev);
+	while (fabric_poll(&adapter.v.base, &ev))
+		;
+	return adapter.conn->state == VERBS_OPEN;
+}
+
+/* Linux's qedr reports with it that the queue has no Receive left. */
+static void an_empty_queue_of_qedr_has_not_failed(void **state)
+{
+	(void)state;
+	assert_true(survives_srq_err(0x1077));
+	assert_int_equal(adapter.v.counters.receives_low, 1);
+}
+
+static void a_shared_queue_that_failed_is_given_up(void **state)
+{
+	(void)state;
+	assert_false(survives_srq_err(0x15b3));
+	assert_int_equal(adapter.conn->status, ERR_LOCAL);
+}
+
 #define adapter_test(f) cmocka_unit_test_setup_teardown(f, adapter_start, adapter_stop)
 
 int main(void)
@@ -435,6 +467,8 @@ int main(void)
 		adapter_test(a_device_that_gives_up_nothing_has_failed),
 		adapter_test(shortage_is_no_failure),
 		adapter_test(an_event_not_read_yet_tells_why),
+		adapter_test(an_empty_queue_of_qedr_has_not_failed),
+		adapter_test(a_shared_queue_that_failed_is_given_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
