@@ -63,7 +63,11 @@ static void session_on_closed(struct session *s, struct leg *leg, const struct l
 	if (status != out->status)
 		snprintf(why, sizeof(why), "%s", session_upstream_strerror(s, status));
 	else
-		snprintf(why, sizeof(why), "%s", out->why ? out->why : "-");
+		snprintf(why, sizeof(why), "%s",
+			 out->why ? out->why : "the peer ended the connection");
+	/* An orderly end is a failure nevertheless if the server leg was not ready. */
+	if (leg == &s->server && session_awaits_server(s) && status == 0)
+		status = ERR_CLOSED;
 	if (leg == &s->server && s->state != SESSION_CLOSING) {
 		session_forget_v1(s, status);
 		session_judge_bare(s, status);

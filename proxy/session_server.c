@@ -71,12 +71,25 @@ static void log_up(const struct session *s, const char *server)
 		 s->route->route->name, server);
 }
 
-static void note_rejection(struct session *s, const char *server)
+static void note_rejection(struct session *s, const char *server, const char *why)
 {
-	log_peer(LOG_LEVEL_WARN, "upstream.rejected", s->host, "session=%llu route=%s server=%s",
-		 (unsigned long long)s->id, s->route->route->name, server);
+	log_peer(LOG_LEVEL_WARN, "upstream.rejected", s->host,
+		 "session=%llu route=%s server=%s why=\"%s\"", (unsigned long long)s->id,
+		 s->route->route->name, server, why);
 	if (servers_rejected(s->route->servers, &s->upstream->user))
 		log_up(s, server);
+}
+
+/*
+ * State:  a server accepted a connection and ended it before its leg was ready. The server may be a
+ *         gateway that needed the place of this silent session for another client (E13).
+ * Danger: the server is taken for down, and all its clients move although it serves.
+ * Rule:   the server answered, so this end counts as a rejection. No other client moves.
+ * Pinned: tests/session/test_hostauth_silent.c:a_server_that_ends_a_connection_in_set_up_is_not_down
+ */
+static bool was_accepted(const struct session *s, int status)
+{
+	return s->server.t && status == ERR_CLOSED;
 }
 
 static void note_failure(struct session *s, int status)
@@ -85,7 +98,11 @@ static void note_failure(struct session *s, int status)
 
 	session_server_text(s, server);
 	if (status == ERR_REJECTED) {
-		note_rejection(s, server);
+		note_rejection(s, server, "it rejected the connection");
+		return;
+	}
+	if (was_accepted(s, status)) {
+		note_rejection(s, server, "it ended the connection during set-up");
 		return;
 	}
 	if (servers_failed(s->route->servers, &s->upstream->user, s->proxy->now))

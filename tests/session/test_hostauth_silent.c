@@ -232,6 +232,86 @@ static void a_shortage_at_the_second_connection_is_no_verdict(void **state)
 	cast_end();
 }
 
+static bool is_reset;
+
+/* As a gateway that needs the place of a silent client for another. */
+static void end_it(struct raw *r, struct view in, void *arg)
+{
+	(void)in;
+	(void)arg;
+	if (!is_reset) {
+		fabric_disconnect(r->conn);
+		return;
+	}
+	fabric_destroy(r->conn);
+	r->conn = NULL;
+}
+
+static void a_server_that_ends_a_connection_in_set_up_is_not_down(void **state)
+{
+	const struct cast cast = {
+		.upstream = "client", .server = "server", .silent = true, .third = true};
+	struct servers_view view;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		is_reset = i;
+		cast_begin(&cast);
+		hall.raw.on_message = end_it;
+		cast_connect();
+		cast_is_served(); /* by the other server */
+		assert_int_equal(hall.pairs[2].server.served, 20);
+		servers_snapshot(hall.s.servers, &view);
+		assert_int_equal(view.at[0].figures.failures, 1);
+		assert_int_equal(view.at[0].figures.up, 1);
+		cast_not_said("event=upstream.down");
+		cast_said("event=upstream.rejected session=2 route=route0 server=10.0.0.2:20049 "
+			  "why=\"it ended the connection during set-up\"");
+		cast_end();
+	}
+}
+
+/* The server was silent, and ended the connection that began without host authentication: it did not serve without. */
+static void a_server_that_ends_a_connection_without_proof_did_not_serve(void **state)
+{
+	(void)state;
+	begin_patient(true, LEG_V2, false);
+	is_reset = false;
+	cast_connect();
+	assert_int_equal(patient.middles, 1);
+	hall.raw.on_message = end_it;
+	world_run(&hall, 3 * NSEC_PER_SEC);
+	assert_false(hall.pairs[0].client.open);
+	hall.raw.on_message = wait_for_final;
+	raw_hang_up(&hall.raw);
+	peer_end(&hall.pairs[0].client);
+	world_connect_pair(&hall, 0);
+	world_run(&hall, NSEC_PER_SEC);
+	assert_int_equal(patient.middles, 2);
+	assert_int_equal(patient.finals, 0);
+	world_run(&hall, 3 * NSEC_PER_SEC);
+	cast_is_served();
+	cast_end();
+}
+
+/* With one server: the client is refused. */
+static void the_end_of_a_session_in_set_up_has_a_reason(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		is_reset = i;
+		begin_patient(false, 0, false);
+		hall.raw.on_message = end_it;
+		cast_connect();
+		cast_is_refused();
+		cast_not_said("event=upstream.down");
+		cast_said(
+			"event=session.end session=2 route=route0 leg=server cause=closed why=\"");
+		cast_not_said("why=\"-\"");
+		cast_end();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +322,9 @@ int main(void)
 		cmocka_unit_test(what_is_remembered_of_it_is_no_verdict),
 		cmocka_unit_test(silence_is_not_remembered_for_long),
 		cmocka_unit_test(a_shortage_at_the_second_connection_is_no_verdict),
+		cmocka_unit_test(a_server_that_ends_a_connection_in_set_up_is_not_down),
+		cmocka_unit_test(a_server_that_ends_a_connection_without_proof_did_not_serve),
+		cmocka_unit_test(the_end_of_a_session_in_set_up_has_a_reason),
 	};
 
 	return cmocka_run_group_tests_name("silent", tests, NULL, NULL);
