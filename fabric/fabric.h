@@ -300,6 +300,9 @@ struct fabric {
 	bool is_fullest;
 	uint32_t arrived; /* incoming connections whose set-up request is not complete yet */
 	bool pins;	  /* a device pins the pages of registered memory: they must stay */
+	/* When the process last went on after a pause (base/pause.h); set by the user, and by
+	 * providers that notice a pause. */
+	nsec_t paused_until;
 };
 
 /** struct fabric_conn - embedded first in each provider's own structure. The user changes only

@@ -2,6 +2,7 @@
 #ifndef PROXY_INTERNAL_H
 #define PROXY_INTERNAL_H
 
+#include "base/pause.h"
 #include "base/random.h"
 #include "base/timer.h"
 #include "fabric/preauth_queue.h"
@@ -116,7 +117,7 @@ struct proxy {
 	 * self-linked between rounds. */
 	struct list round_end;
 	nsec_t round_at;	 /* when the next round of looks at .owing begins */
-	nsec_t paused_until;	 /* when the process last went on after it stood still */
+	nsec_t paused_until;	 /* when the process last went on after a pause (base/pause.h) */
 	uint64_t debt_looks;	 /* looks at single sessions, since start */
 	struct timer settle;	 /* after proxy_drain(): the end of PROXY_SETTLE */
 	struct list *drain_next; /* next session that the drain looks at */

@@ -278,6 +278,16 @@ void probe_input(struct leg *leg, const struct fabric_event *ev)
 	go_on(probe_of(leg), &out);
 }
 
+/* The time that a probe has begins anew after a pause of the process (base/pause.h). */
+static void excuse_pause(struct probe *pr)
+{
+	const struct proxy *p = pr->rs->proxy;
+	nsec_t time = pr->rs->route->server.setup_timeout;
+
+	if (p->paused_until > 0 && pr->end < p->paused_until + time)
+		pr->end = p->paused_until + time;
+}
+
 static void on_time(struct timer *timer, nsec_t now)
 {
 	struct probe *pr = container_of(timer, struct probe, timer);
@@ -287,6 +297,7 @@ static void on_time(struct timer *timer, nsec_t now)
 		probe_free(pr);
 		return;
 	}
+	excuse_pause(pr);
 	leg_tick(&pr->leg, now);
 	if (now >= pr->end) {
 		if (leg_input_is_blocked(&pr->leg)) /* the answer may lie unread here */

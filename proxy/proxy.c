@@ -449,11 +449,14 @@ static void go_on_copying_groups(struct proxy *p)
 	}
 }
 
-/* A timer that has been due for so long: the process stood still (session_debts.c). */
+/* Before the fabrics' timers, because they have limits of peers as well. */
 static void note_pause(struct proxy *p)
 {
-	if (p->now >= DEBT_LOOK_MOST && timer_next(&p->timers) <= p->now - DEBT_LOOK_MOST)
-		p->paused_until = p->now;
+	if (!pause_is_noticed(timer_next(&p->timers), p->now))
+		return;
+	p->paused_until = p->now;
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
+		p->cfg.fabrics[i]->paused_until = p->now;
 }
 
 int proxy_turn(struct proxy *p, nsec_t now)
@@ -463,6 +466,7 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	p->now = now;
 	p->blank_left = TXN_BLANK_TURN;
 	quota_turn(&p->quota, now);
+	note_pause(p);
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
 		if (fabric_deadline(p->cfg.fabrics[i]) <= now)
 			fabric_tick(p->cfg.fabrics[i], now);
@@ -470,7 +474,6 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	session_auth_back(p);
 	resume_waiters(p);
 	drain_some(p);
-	note_pause(p);
 	more |= timer_run(&p->timers, now, TURN_TIMERS);
 	more |= go_on_blanking(p);
 	go_on_copying_groups(p);

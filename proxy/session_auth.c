@@ -24,6 +24,8 @@ static void evict_slow(struct route_state *rs, struct handshake_limit *d, nsec_t
 {
 	struct handshake_slot *g;
 
+	if (pause_excuses(rs->proxy->paused_until, HANDSHAKE_SLOT_TIME, now))
+		return;
 	while ((g = handshake_limit_worst(d, now))) {
 		bool is_client = d == &rs->handshakes[PROXY_CLIENT];
 		struct session *s = is_client

@@ -136,15 +136,19 @@ static void note_shortage(const struct session *s, int err, const char *why)
  * Pinned: tests/session/test_upstreams.c:a_name_that_is_not_answered_holds_up_its_client_alone,
  *         :a_name_that_nobody_knew_is_waited_for_so_long
  */
-static void await_address(struct session *s)
+static nsec_t address_time(const struct session *s)
 {
 	nsec_t all = s->route->route->server.setup_timeout, first = all / KNOWN_SHARE;
 
+	return s->upstream->user.has_waited ? all - first : first;
+}
+
+static void await_address(struct session *s)
+{
 	list_del(&s->upstream->link);
 	list_add_tail(&s->route->waiting, &s->upstream->link);
 	if (s->server.deadline == NSEC_NEVER)
-		s->server.deadline =
-			s->proxy->now + (s->upstream->user.has_waited ? all - first : first);
+		s->server.deadline = s->proxy->now + address_time(s);
 	session_await_setup(s);
 }
 
@@ -180,8 +184,14 @@ int session_find_server(struct session *s)
 void session_lookup_late(struct session *s)
 {
 	struct servers_user *g = &s->upstream->user;
+	const struct proxy *p = s->proxy;
 	int err = ERR_TIMEOUT;
 
+	if (pause_excuses(p->paused_until, address_time(s), p->now)) {
+		s->server.deadline = p->paused_until + address_time(s);
+		session_await_setup(s);
+		return;
+	}
 	if (!g->has_waited) {
 		g->has_waited = true;
 		s->server.deadline = NSEC_NEVER;

@@ -109,7 +109,7 @@ static bool may_be_answered(const struct txn *t)
 	const struct proxy *p = t->s->proxy;
 
 	return leg_input_is_blocked(t->rsp) || leg_reply_is_in_progress(t->rsp, t->in.xid) ||
-	       (p->paused_until && p->now - p->paused_until < REPLY_CHECK);
+	       pause_excuses(p->paused_until, REPLY_CHECK, p->now);
 }
 
 static void on_reply_timeout(struct timer *timer, nsec_t now)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/pause.h"
 #include "fabric/iwarp/conn.h"
 #include "fabric/iwarp/iwarp_internal.h"
 #include "fabric/iwarp/recv_sched.h"
@@ -67,17 +68,15 @@ static void expire(struct timer *timer, nsec_t now)
 {
 	struct iwarp_conn *c = container_of(timer, struct iwarp_conn, deadline);
 
-	(void)now;
 	if (c->state < IWARP_OPEN)
-		setup_expired(c);
+		setup_expired(c, now);
 	else
 		stream_expired(c);
 }
 
 static void stalled(struct timer *timer, nsec_t now)
 {
-	(void)now;
-	stream_stalled(container_of(timer, struct iwarp_conn, stall));
+	stream_stalled(container_of(timer, struct iwarp_conn, stall), now);
 }
 
 /* Idle trim timer: returns pooled memory to the system. It runs while there are connections, or
@@ -420,6 +419,8 @@ static void iwarp_op_tick(struct fabric *f, nsec_t now)
 	struct iwarp *iw = iwarp_of(f);
 
 	look_or_wait(iw, now);
+	if (pause_is_noticed(timer_next(&iw->timers), now))
+		f->paused_until = now;
 	/* Timers that are left are due in the next turn. */
 	(void)timer_run(&iw->timers, now, TURN_TIMERS);
 	listen_tick(iw, now);

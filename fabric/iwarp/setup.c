@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/pause.h"
 
 /*
  * Operation
@@ -26,7 +27,7 @@
  *         cannot connect.
  * Rule:   a set-up is bounded in time (setup_timeout_ms), in size (MPA_FRAME_MAX) and in number
  *         (max_setups). At the limit the oldest set-up of the client address that has the most of
- *         them ends.
+ *         them ends. After a pause of the process (base/pause.h) the time begins anew.
  * Pinned: tests/iwarp/test_iwarp_setups.c:silent_connections_do_not_keep_out_one_that_speaks,
  *         :another_hosts_push_out_their_own, tests/iwarp/test_iwarp_faults.c:test_slow_loris,
  *         decision 66.
@@ -263,10 +264,17 @@ void setup_ready(struct iwarp_conn *c, unsigned events)
 		reject_ready(c);
 }
 
-void setup_expired(struct iwarp_conn *c)
+void setup_expired(struct iwarp_conn *c, nsec_t now)
 {
+	nsec_t until = c->iw->base.paused_until;
+	nsec_t time = c->iw->cfg.setup_timeout_ms * NSEC_PER_MS;
+
 	if (c->state == IWARP_REJECTED) {
 		iwarp_conn_free(c);
+		return;
+	}
+	if (pause_excuses(until, time, now)) {
+		timer_arm(&c->iw->timers, &c->deadline, until + time);
 		return;
 	}
 	setup_fail(c, ERR_TIMEOUT,

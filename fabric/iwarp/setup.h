@@ -9,7 +9,7 @@
 /** setup_ready, setup_expired - callbacks of struct iwarp_wake while .state is below IWARP_OPEN:
  * the socket has @events, or .deadline has passed. */
 void setup_ready(struct iwarp_conn *c, unsigned events);
-void setup_expired(struct iwarp_conn *c);
+void setup_expired(struct iwarp_conn *c, nsec_t now);
 
 /** setup_connect, setup_accept, setup_reject - connect, accept and reject of struct fabric_ops. */
 int setup_connect(struct fabric *f, const struct fabric_addr *to,

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "base/pause.h"
 #include "fabric/host_table.h"
 #include "fabric/iwarp/conn.h"
 #include "fabric/iwarp/fpdu.h"
@@ -451,6 +452,7 @@ static void watch_message(struct iwarp_conn *c)
  *   waits for a Receive or for room in a stream does not count.
  * - 1/PRESSED_PARTS of a Receive before more than PRESSED_LOOKS looks found connections waiting and
  *   no Receive left, in a row or not.
+ * After a pause of the process (base/pause.h) stall_time() begins anew.
  * Within a Send only its own payload counts. Otherwise all payload counts, and the end of a message
  * that had some. A look before which the connection had no turn to read does not count.
  * Pinned: tests/iwarp/test_iwarp_faults.c:test_half_a_message;
@@ -469,12 +471,13 @@ static bool had_no_turn(const struct iwarp_conn *c, const struct iwarp_look *bef
 	return has_yielded(c) && c->qp.rx.octets == before->received;
 }
 
-void stream_stalled(struct iwarp_conn *c)
+void stream_stalled(struct iwarp_conn *c, nsec_t at)
 {
 	struct iwarp_look now = look_at_message(c);
+	bool is_excused = pause_excuses(c->iw->base.paused_until, stall_time(c->iw), at);
 
 	if (c->state == IWARP_OPEN && qp_rx_is_inside(&c->qp) && !had_no_turn(c, &c->message) &&
-	    !has_moved(&c->message, &now, LEAST_OCTETS))
+	    !is_excused && !has_moved(&c->message, &now, LEAST_OCTETS))
 		iwarp_conn_end(c, ERR_TIMEOUT, "the rest of a message does not come");
 	if (c->state == IWARP_OPEN)
 		watch_message(c);

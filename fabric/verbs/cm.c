@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/pause.h"
 #include "fabric/verbs/cm.h"
 #include "fabric/verbs/conn.h"
 #include "fabric/verbs/conn_close.h"
@@ -264,12 +265,15 @@ void cm_handle(struct verbs_conn *c, const struct vevent *e)
 	}
 }
 
-void cm_expired(struct verbs_conn *c)
+void cm_expired(struct verbs_conn *c, nsec_t now)
 {
 	if (c->state == VERBS_DRAINING)
 		conn_close_begin(c, ERR_TIMEOUT, "the peer does not take what was sent");
 	else if (c->state == VERBS_LEAVING)
 		end_finish(c, 0, NULL);
+	else if (!c->caused && pause_excuses(c->v->base.paused_until,
+					     c->v->cfg.setup_timeout_ms * NSEC_PER_MS, now))
+		wake_conn_in(c, c->v->cfg.setup_timeout_ms); /* base/pause.h */
 	else
 		end_finish(c, ERR_TIMEOUT, "connection set-up took too long");
 }

@@ -102,6 +102,15 @@ static nsec_t leg_setup_time(const struct leg *leg)
 	return nsec_min(cfg->auth->timeout, cfg->setup_timeout) / (leg->after_silence ? 2 : 1);
 }
 
+/* The time for set-up begins at @now. */
+static void begin_setup_time(struct leg *leg, nsec_t now)
+{
+	nsec_t time = leg_setup_time(leg);
+
+	leg->setup_end = now + time;
+	leg->deadline = leg->role == RPC_INITIATOR ? now + time / SETUP_PROPS_DIV : leg->setup_end;
+}
+
 static void leg_begin(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
 		      const struct fabric *fabric, nsec_t now)
 {
@@ -111,9 +120,7 @@ static void leg_begin(struct leg *leg, const struct leg_config *cfg, struct buf_
 	leg->arena = arena;
 	leg->grant = cfg->credits;
 	leg->state = LEG_CONNECTING;
-	leg->setup_end = now + leg_setup_time(leg);
-	leg->deadline = leg->role == RPC_INITIATOR ? now + (leg->setup_end - now) / SETUP_PROPS_DIV
-						   : leg->setup_end;
+	begin_setup_time(leg, now);
 }
 
 int leg_connect(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
@@ -228,12 +235,21 @@ static nsec_t leg_setup_deadline(const struct leg *leg)
  * Rule:   a leg that is not open at its deadline is closed. If the wait was for this end (a place
  *         for host authentication, a computation, a Receive), the status is ERR_AGAIN, so that the
  *         server is not taken for down.
- * Pinned: tests/session/test_versions.c:a_client_that_says_nothing_is_closed
+ *         After a pause of the process (base/pause.h) the time begins anew.
+ * Pinned: tests/session/test_versions.c:a_client_that_says_nothing_is_closed,
+ *         tests/session/test_pauses.c:a_pause_is_not_the_servers
  */
 void leg_tick(struct leg *leg, nsec_t now)
 {
+	nsec_t paused_until;
+
 	if (now < leg->deadline)
 		return;
+	paused_until = leg->conn ? leg->conn->fabric->paused_until : 0;
+	if (leg->setup_end < paused_until + leg_setup_time(leg)) {
+		begin_setup_time(leg, paused_until);
+		return;
+	}
 	leg->deadline = NSEC_NEVER;
 	if (leg_assume_defaults(leg))
 		return;

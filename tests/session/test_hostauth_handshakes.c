@@ -149,6 +149,36 @@ static void a_server_that_takes_long_is_left_for_the_next(void **state)
 	cast_end();
 }
 
+/* After a pause of the process a handshake has its time once more. */
+static void a_pause_is_not_the_fault_of_a_handshake(void **state)
+{
+	const struct cast cast = {.upstream = "client",
+				  .upstream_allows = true,
+				  .server = "server",
+				  .silent = true,
+				  .third = true,
+				  .is_patient = true};
+	struct handshake_limit *d;
+	nsec_t until;
+
+	(void)state;
+	cast_begin(&cast);
+	d = &hall.proxy->routes[0]->handshakes[PROXY_SERVER];
+	cast_connect();
+	fill_slots(d);
+	hall.pairs[2].gw_addr = hall.pairs[0].gw_addr;
+	world_connect_pair(&hall, 2);
+	world_run(&hall, NSEC_PER_SEC / 2);
+	for (until = memnet_now(hall.net) + 10 * NSEC_PER_SEC; memnet_now(hall.net) < until;)
+		memnet_step(hall.net, until);
+	world_run(&hall, HANDSHAKE_SLOT_TIME - NSEC_PER_SEC / 2);
+	assert_true(handshake_limit_has_waiting(d));
+	world_run(&hall, 3 * NSEC_PER_SEC);
+	assert_false(handshake_limit_has_waiting(d));
+	empty_slots(d);
+	cast_end();
+}
+
 /* One that hangs leaves places for the connections to the others. */
 static void one_server_has_half_of_the_slots(void **state)
 {
@@ -181,6 +211,7 @@ int main(void)
 		cmocka_unit_test(a_leg_that_goes_on_without_proof_waits_no_more),
 		cmocka_unit_test(taken_slots_are_not_the_servers_fault),
 		cmocka_unit_test(a_server_that_takes_long_is_left_for_the_next),
+		cmocka_unit_test(a_pause_is_not_the_fault_of_a_handshake),
 		cmocka_unit_test(one_server_has_half_of_the_slots),
 	};
 

@@ -64,7 +64,7 @@ static void report(const struct verbs_conn *c, enum rdma_cm_event_type type, int
 static void expect_end(struct verbs_conn *c, int status, const char *words)
 {
 	if (c->state != VERBS_ENDED)
-		cm_expired(c); /* a failure of the first step is reported soon after it */
+		cm_expired(c, 0); /* a failure of the first step is reported soon after it */
 	assert_int_equal(c->state, VERBS_ENDED);
 	assert_int_equal(c->status, status);
 	assert_non_null(c->why);
@@ -119,6 +119,25 @@ static void an_address_that_leads_nowhere_has_a_reason(void **state)
 		expect_end(c, cases[i].status, cases[i].words);
 	}
 	assert_string_equal(line, ""); /* the reasons say all */
+}
+
+/* After a pause of the process a set-up has its time once more (base/pause.h). */
+static void a_pause_of_the_process_is_not_the_peers(void **state)
+{
+	struct verbs_conn *c = begin(NULL);
+	nsec_t until = 100 * NSEC_PER_SEC;
+	nsec_t time = adapter.v.cfg.setup_timeout_ms * NSEC_PER_MS;
+
+	(void)state;
+	assert_true(time > 0);
+	adapter.v.base.paused_until = until;
+	cm_expired(c, until);
+	assert_int_not_equal(c->state, VERBS_ENDED);
+	cm_expired(c, until + time - 1);
+	assert_int_not_equal(c->state, VERBS_ENDED);
+	cm_expired(c, until + time);
+	expect_end(c, ERR_TIMEOUT, "connection set-up took too long");
+	adapter.v.base.paused_until = 0;
 }
 
 /* Ports are chosen before the event, so an address is missing. */
@@ -293,6 +312,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		setup_test(without_an_identifier_the_machine_is_the_reason),
 		setup_test(an_address_that_leads_nowhere_has_a_reason),
+		setup_test(a_pause_of_the_process_is_not_the_peers),
 		setup_test(a_missing_source_address_is_named),
 		setup_test(an_error_of_many_causes_is_logged),
 		setup_test(the_librarys_own_failure_has_its_errno),
