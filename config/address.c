@@ -48,6 +48,16 @@ bool address_is_link_local(const struct address *a)
 	return a->family == AF_INET6 && a->octets[0] == 0xfe && (a->octets[1] & 0xc0) == 0x80;
 }
 
+bool address_is_group(const struct address *a)
+{
+	static const unsigned char all[4] = {0xff, 0xff, 0xff, 0xff};
+
+	if (a->family == AF_INET6)
+		return a->octets[0] == 0xff;
+	return a->family == AF_INET &&
+	       ((a->octets[0] & 0xf0) == 0xe0 || memcmp(a->octets, all, sizeof(all)) == 0);
+}
+
 bool address_is_mapped(const struct address *a)
 {
 	static const unsigned char mapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};

@@ -24,6 +24,10 @@ bool address_is_any(const struct address *a);
  * machine. */
 bool address_is_link_local(const struct address *a);
 
+/** address_is_group - multicast, or 255.255.255.255: the address of many machines, to which no
+ * connection is possible. */
+bool address_is_group(const struct address *a);
+
 /** address_is_mapped - in ::ffff:0:0/96: an IPv4 address, written as IPv6. */
 bool address_is_mapped(const struct address *a);
 

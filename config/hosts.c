@@ -83,6 +83,11 @@ static bool is_usable(struct reader *r, const config_setting_t *s, const struct 
 			     "%s has \"%s\", an IPv4 address in IPv6: write \"%u.%u.%u.%u\"",
 			     key->name, text, a.octets[12], a.octets[13], a.octets[14],
 			     a.octets[15]);
+	else if (address_is_group(&a))
+		reader_error(r, reader_line(s),
+			     "%s has \"%s\", a multicast or broadcast address, to which nothing "
+			     "connects: write the address of one machine",
+			     key->name, text);
 	else if (address_is_link_local(&a) && !*a.interface)
 		reader_error(
 			r, reader_line(s),

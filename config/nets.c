@@ -105,16 +105,24 @@ static unsigned host_bits(const struct config_net *net)
 	return (net->is_v6 ? 128u : 32u) - net->bits;
 }
 
-static bool is_zeros(struct reader *r, const config_setting_t *s, const struct config_net *net)
+/* Return: whether nothing can connect from @net, which was reported then. */
+static bool is_no_source(struct reader *r, const config_setting_t *s, const struct config_net *net)
 {
 	static const unsigned char zeros[sizeof(net->octets)];
-	bool is = memcmp(net->octets, zeros, sizeof(zeros)) == 0;
+	struct address a = {.family = net->is_v6 ? AF_INET6 : AF_INET};
+	const char *what = NULL;
 
-	if (is)
+	memcpy(a.octets, net->octets, sizeof(a.octets));
+	if (memcmp(net->octets, zeros, sizeof(zeros)) == 0)
+		what = "an address of zeros";
+	else if (address_is_group(&a))
+		what = "a multicast or broadcast address";
+	if (what)
 		reader_error(r, reader_line(s),
-			     "source has an address of zeros, from which nothing connects: give an "
-			     "address of this machine");
-	return is;
+			     "source has %s, from which nothing connects: give an address of this "
+			     "machine",
+			     what);
+	return what;
 }
 
 /* One source address for all clients of both families. */
@@ -123,7 +131,7 @@ static void read_one_source(struct reader *r, const config_setting_t *s, const s
 {
 	struct config_net net;
 
-	if (!read_net(r, s, key, &net) || is_zeros(r, s, &net))
+	if (!read_net(r, s, key, &net) || is_no_source(r, s, &net))
 		return;
 	if (host_bits(&net) > 0) {
 		reader_error(r, reader_line(s),
@@ -193,7 +201,7 @@ static void read_source(struct reader *r, const config_setting_t *s, struct conf
 	source->everywhere = !item.clients;
 	if ((item.clients && !read_net(r, item.clients, &clients, &source->clients)) ||
 	    !read_net(r, item.addresses, &addresses, &source->addresses) ||
-	    is_zeros(r, item.addresses, &source->addresses) ||
+	    is_no_source(r, item.addresses, &source->addresses) ||
 	    (item.name && !reader_name(r, item.name, &name, &to->names)) ||
 	    !check_addresses(r, &item, source))
 		return;

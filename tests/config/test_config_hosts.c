@@ -24,6 +24,10 @@
 	"each source must be { clients = \"NETWORK\"; addresses = \"NETWORK\"; }, with name = "    \
 	"\"NAME\"; beside clients or in their place\n"
 
+#define GROUP(key, text)                                                                           \
+	key " has \"" text                                                                         \
+	    "\", a multicast or broadcast address, to which nothing connects: write the address "  \
+	    "of one machine\n"
 #define ZEROS                                                                                      \
 	"source has an address of zeros, from which nothing connects: give an address of "         \
 	"this machine\n"
@@ -68,6 +72,13 @@ static const struct bad hosts[] = {
 	 "5: address is not an address: write an IPv4 or IPv6 address like \"10.0.0.1\" or "
 	 "\"fd00::1\"\n"},
 	{UPSTREAM("address = \"filer.7\";"), "5: " NEITHER("address", "filer.7")},
+	{ROUTE(NAME "listen = { address = \"224.0.0.1\"; };\n" UP),
+	 "3: " GROUP("address", "224.0.0.1")},
+	{"metrics = { address = \"ff05::2\"; };\n" GOOD, "1: " GROUP("address", "ff05::2")},
+	{UPSTREAM("address = \"224.0.0.1\";"), "5: " GROUP("address", "224.0.0.1")},
+	{UPSTREAM("addresses = [ \"10.0.0.2\",\n\"ff02::1\",\n\"255.255.255.255\" ];"),
+	 "6: " GROUP("addresses", "ff02::1") "7: " GROUP("addresses", "255.255.255.255")},
+	{UPSTREAM("address = \"ff02::1%eth0\";"), "5: " GROUP("address", "ff02::1%eth0")},
 	{UPSTREAM("addresses = [ \"fe80::1\" ];"),
 	 "5: addresses is link-local, and every interface has such addresses: add the one meant, "
 	 "like \"fe80::1%eth0\"\n"},
@@ -107,6 +118,9 @@ static const struct bad hosts[] = {
 	 "5: source has IPv6 addresses, and 10.0.0.2 is of the other family: give "
 	 "addresses of its own\n"},
 	{TO("source = \"0.0.0.0\";"), "5: " ZEROS},
+	{TO("source = \"239.1.2.3\";"),
+	 "5: source has a multicast or broadcast address, from which nothing connects: give an "
+	 "address of this machine\n"},
 	{TO("source = 7;"),
 	 "5: source must be a list: write [{ clients = \"NETWORK\"; addresses = \"NETWORK\"; }, "
 	 "...]\n"},
