@@ -323,28 +323,43 @@ static int connect_error(int err, const struct fabric_addr *from, const struct f
 }
 
 /*
- * Connects @fd from @from, if given.
+ * Binds @fd to @from.
  *
  * IP_BIND_ADDRESS_NO_PORT: the port is chosen with the connection, so each local address can have
  * as many connections to one server as there are ports. A network routed to loopback is local, for
  * IPv6 as for IPv4. But bind() accepts such an address for IPv4 alone; for IPv6 only with
- * IPV6_FREEBIND, otherwise an interface must have it.
- * Return: 0, or an error with @why. ERR_CONFIG: @from is no address of this machine; that says
- *         nothing about the peer.
+ * IPV6_FREEBIND, otherwise an interface must have it. With IPV6_FREEBIND bind() accepts any
+ * address, and the server's answers would be lost: the connection would end by a time-out, and the
+ * server would count as down.
+ * Return: whether it succeeded; if not, errno is set.
  */
-static int connect_socket(int fd, const struct fabric_addr *from, const struct fabric_addr *to,
-			  const char **why)
+static bool bind_from(int fd, const struct fabric_addr *from)
 {
 	int yes = 1;
 
-	if (from) {
-		setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof(yes));
-		if (from->ss.ss_family == AF_INET6)
-			setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &yes, sizeof(yes));
-		if (bind(fd, (const struct sockaddr *)&from->ss, from->len)) {
-			*why = strerrordesc_np(errno);
-			return ERR_CONFIG;
-		}
+	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof(yes));
+	if (!bind(fd, (const struct sockaddr *)&from->ss, from->len))
+		return true;
+	if (errno != EADDRNOTAVAIL || from->ss.ss_family != AF_INET6)
+		return false;
+	if (!sock_is_local(from)) {
+		errno = EADDRNOTAVAIL;
+		return false;
+	}
+	setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &yes, sizeof(yes));
+	return !bind(fd, (const struct sockaddr *)&from->ss, from->len);
+}
+
+/* Connects @fd from @from, if given. Return: 0, or an error with @why. ERR_CONFIG: @from is no
+ * address of this machine; that says nothing about the peer. */
+static int connect_socket(int fd, const struct fabric_addr *from, const struct fabric_addr *to,
+			  const char **why)
+{
+	if (from && !bind_from(fd, from)) {
+		*why = errno == EADDRNOTAVAIL
+			       ? "its source is no address of this machine, see ip address"
+			       : strerrordesc_np(errno);
+		return ERR_CONFIG;
 	}
 	if (connect(fd, (const struct sockaddr *)&to->ss, to->len) == 0 || errno == EINPROGRESS)
 		return 0;

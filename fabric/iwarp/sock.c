@@ -175,6 +175,34 @@ bool sock_has_address_for(const struct fabric_addr *to)
 	return has;
 }
 
+/* Return: the MTU of the path to @addr; 0: there is no path. */
+static int path_mtu(const struct sockaddr_in6 *addr)
+{
+	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0), mtu = 0;
+	socklen_t len = sizeof(mtu);
+
+	if (fd < 0)
+		return 0;
+	if (connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) ||
+	    getsockopt(fd, IPPROTO_IPV6, IPV6_MTU, &mtu, &len))
+		mtu = 0;
+	close(fd);
+	return mtu;
+}
+
+/* The kernel sends to local addresses over loopback. No other path has an MTU as large as
+ * loopback's usual one. */
+bool sock_is_local(const struct fabric_addr *addr)
+{
+	const struct sockaddr_in6 loopback = {
+		.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT, .sin6_port = htons(1)};
+	struct sockaddr_in6 to = *(const struct sockaddr_in6 *)&addr->ss;
+	int usual = path_mtu(&loopback);
+
+	to.sin6_port = htons(1);
+	return !usual || path_mtu(&to) == usual;
+}
+
 void sock_free_port(int fd)
 {
 	const struct linger at_once = {.l_onoff = 1};

@@ -703,7 +703,7 @@ END
             --from "$from"
     done
     expect 'event=session.refused route=one peer=127.81.0.1:[0-9]* why="no source address is for it"'
-    expect 'event=session.end .*route=one .*cause=config why="Cannot assign requested address"'
+    expect 'event=session.end .*route=one .*cause=config why="its source is no address of this machine, see ip address"'
     ! has "event=upstream.down route=one .*cause=refused" || fail "a server is blamed for an address that is not here"
     expect 'event=session.refused route=two peer=127.80.1.1:[0-9]* why="its address is not on the listener.s clients"'
     stop 0 5

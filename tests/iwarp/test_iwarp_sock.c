@@ -147,19 +147,25 @@ static void test_refused(void **state)
 /* No server has anything to do with it. */
 static void test_source_of_another_machine(void **state)
 {
+	static const char *const at[] = {"127.0.0.1", "::1"}, *const sources[] = {"192.0.2.1",
+										  "2001:db8::1"};
 	struct fabric_addr from;
 	struct fabric_event *ev;
 
 	(void)state;
-	start("127.0.0.1", true);
-	assert_int_equal(fabric_addr_parse("192.0.2.1", 0, &from), 0);
-	pair.params.from = &from;
-	assert_int_equal(fabric_connect(pair.f, &pair.addr, &pair.params, NULL, &pair.client), 0);
-	ev = sock_pair_wait(&pair, pair.client, FABRIC_EV_DISCONNECTED, 1);
-	assert_int_equal(err_class(ev->status), ERR_CLASS_CONFIG);
-	assert_string_equal(ev->why, "Cannot assign requested address");
-	pair.params.from = NULL;
-	sock_pair_fini(&pair);
+	for (unsigned i = 0; i < 2; i++) {
+		start(at[i], true);
+		assert_int_equal(fabric_addr_parse(sources[i], 0, &from), 0);
+		pair.params.from = &from;
+		assert_int_equal(
+			fabric_connect(pair.f, &pair.addr, &pair.params, NULL, &pair.client), 0);
+		ev = sock_pair_wait(&pair, pair.client, FABRIC_EV_DISCONNECTED, 1);
+		assert_int_equal(err_class(ev->status), ERR_CLASS_CONFIG);
+		assert_string_equal(ev->why,
+				    "its source is no address of this machine, see ip address");
+		pair.params.from = NULL;
+		sock_pair_fini(&pair);
+	}
 }
 
 static void test_no_descriptor_is_left(void **state)
