@@ -105,11 +105,38 @@ static void clients_that_hold_the_same_keep_their_order(void **state)
 	clients_free(c);
 }
 
+/* If time grew with the square of their number, the time limit of the test would be over. */
+static void a_hundred_thousand_clients_are_sorted(void **state)
+{
+	enum { MANY = 100000 };
+	struct clients *c = clients_new();
+	const char *at;
+	char *text, host[32];
+
+	(void)state;
+	assert_non_null(c);
+	for (unsigned i = 0; i < 2 * MANY; i++) {
+		unsigned n = i % MANY;
+
+		snprintf(host, sizeof(host), "10.%u.%u.%u", n >> 16, n >> 8 & 0xff, n & 0xff);
+		add(c, host, n, 0);
+	}
+	text = show(c, false);
+	at = strchr(text, '\n') + 1;
+	for (unsigned n = MANY; n-- > MANY - 10; at = strchr(at, '\n') + 1) {
+		snprintf(host, sizeof(host), "10.%u.%u.%u ", n >> 16, n >> 8 & 0xff, n & 0xff);
+		assert_memory_equal(at, host, strlen(host));
+	}
+	free(text);
+	clients_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_client_that_holds_most_memory_is_first),
 		cmocka_unit_test(clients_that_hold_the_same_keep_their_order),
+		cmocka_unit_test(a_hundred_thousand_clients_are_sorted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

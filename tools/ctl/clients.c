@@ -14,19 +14,25 @@
 
 #include <inttypes.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <json-c/json.h>
 
 #include "base/err.h"
-#include "base/list.h"
 #include "base/mem.h"
 #include "tools/ctl/show.h"
 
-enum { TEXT = 128, FAIR_PART = 20 /* 1/FAIR_PART of the calls */, MIDDLING = 128 << 10 };
+enum {
+	TEXT = 128,
+	FAIR_PART = 20, /* 1/FAIR_PART of the calls */
+	MIDDLING = 128 << 10,
+	BUCKETS = 1 << 14,
+};
 
 struct client {
-	struct list link;
+	struct client *next; /* in its bucket */
+	size_t number;	     /* clients that came before */
 	char host[TEXT], name[TEXT], version[16];
 	uint64_t takes; /* octets inline: the least of its sessions */
 	uint64_t sessions, calls, written, bytes;
@@ -34,34 +40,73 @@ struct client {
 };
 
 struct clients {
-	struct list all;
+	struct client *buckets[BUCKETS];
+	struct client **all; /* of .room, .n are used */
+	size_t n, room;
 };
 
 struct clients *clients_new(void)
 {
-	struct clients *c = mem_zalloc(sizeof(*c));
-
-	if (c)
-		list_init(&c->all);
-	return c;
+	return mem_zalloc(sizeof(struct clients));
 }
 
-static struct client *find(struct clients *c, const struct client *like)
+static uint32_t hash(uint32_t so_far, const char *text)
 {
-	for (struct list *it = c->all.next; it != &c->all; it = it->next) {
-		struct client *one = container_of(it, struct client, link);
+	for (; *text; text++)
+		so_far = (so_far ^ (uint8_t)*text) * UINT32_C(0x01000193);
+	return so_far;
+}
 
+static struct client **bucket_of(struct clients *c, const struct client *like)
+{
+	uint32_t key =
+		hash(hash(hash(UINT32_C(0x811c9dc5), like->host), like->name), like->version);
+
+	return &c->buckets[(key ^ key >> 16) % BUCKETS];
+}
+
+static struct client *find(struct client *first, const struct client *like)
+{
+	for (struct client *one = first; one; one = one->next)
 		if (strcmp(one->host, like->host) == 0 && strcmp(one->name, like->name) == 0 &&
 		    strcmp(one->version, like->version) == 0)
 			return one;
-	}
 	return NULL;
+}
+
+/* Return: a copy of @like, in @bucket; NULL without memory. */
+static struct client *add(struct clients *c, struct client **bucket, const struct client *like)
+{
+	struct client *one = mem_zalloc(sizeof(*one));
+
+	if (one && c->n == c->room) {
+		size_t room = 2 * c->room + 64;
+		struct client **all = mem_zalloc(room * sizeof(struct client *));
+
+		if (!all) {
+			mem_free(one);
+			return NULL;
+		}
+		if (c->n)
+			memcpy(all, c->all, c->n * sizeof(struct client *));
+		mem_free(c->all);
+		c->all = all;
+		c->room = room;
+	}
+	if (!one)
+		return NULL;
+	*one = *like;
+	one->number = c->n;
+	one->next = *bucket;
+	*bucket = one;
+	c->all[c->n++] = one;
+	return one;
 }
 
 int clients_add(struct clients *c, struct json_object *session)
 {
 	struct json_object *leg = NULL;
-	struct client like = {0}, *one;
+	struct client like = {0}, **bucket, *one;
 	uint64_t takes;
 
 	(void)json_object_object_get_ex(session, "client", &leg);
@@ -69,16 +114,13 @@ int clients_add(struct clients *c, struct json_object *session)
 	show_text(leg, "name", like.name, sizeof(like.name));
 	show_text(leg, "version", like.version, sizeof(like.version));
 	takes = show_number(leg, "inline_recv");
-	one = find(c, &like);
-	if (!one) {
-		one = mem_zalloc(sizeof(*one));
-		if (!one)
-			return ERR_NOMEM;
-		*one = like;
-		one->takes = takes;
-		list_init(&one->link);
-		list_add_tail(&c->all, &one->link);
-	}
+	like.takes = takes;
+	bucket = bucket_of(c, &like);
+	one = find(*bucket, &like);
+	if (!one)
+		one = add(c, bucket, &like);
+	if (!one)
+		return ERR_NOMEM;
 	one->sessions++;
 	one->takes = takes < one->takes ? takes : one->takes;
 	one->calls += show_number(leg, "calls");
@@ -95,21 +137,14 @@ static uint64_t memory_of(const struct client *c)
 }
 
 /* Clients that hold most memory first; clients that hold the same keep their order. */
-static void sort(struct clients *c)
+static int by_memory(const void *left, const void *right)
 {
-	struct list sorted, *it;
+	const struct client *a = *(struct client *const *)left, *b = *(struct client *const *)right;
+	uint64_t x = memory_of(a), y = memory_of(b);
 
-	list_init(&sorted);
-	while ((it = list_pop(&c->all))) {
-		uint64_t memory = memory_of(container_of(it, struct client, link));
-		struct list *at = sorted.prev;
-
-		while (at != &sorted && memory_of(container_of(at, struct client, link)) < memory)
-			at = at->prev;
-		list_add_head(at, it);
-	}
-	while ((it = list_pop(&sorted)))
-		list_add_tail(&c->all, it);
+	if (x != y)
+		return x < y ? 1 : -1;
+	return a->number < b->number ? -1 : a->number > b->number;
 }
 
 /* Whether version 2 would help, in one word; @words: why. */
@@ -177,18 +212,17 @@ static void show_row(const struct client *c, FILE *to)
 
 void clients_show(struct clients *c, FILE *to, bool json)
 {
-	sort(c);
+	if (c->n)
+		qsort(c->all, c->n, sizeof(struct client *), by_memory);
 	if (!json)
 		fprintf(to, "%-28s %-7s %7s %8s %7s %10s %8s %9s  %-8s %s\n", "CLIENT", "VERSION",
 			"INLINE", "SESSIONS", "MEMORY", "CALLS", "DATA", "BY RDMA", "V2 HELPS",
 			"NAME; WHY");
-	for (const struct list *it = c->all.next; it != &c->all; it = it->next) {
-		const struct client *one = container_of(it, struct client, link);
-
+	for (size_t i = 0; i < c->n; i++) {
 		if (json)
-			show_json(one, to);
+			show_json(c->all[i], to);
 		else
-			show_row(one, to);
+			show_row(c->all[i], to);
 	}
 	if (json)
 		fputs("{\"done\":{}}\n", to);
@@ -196,9 +230,10 @@ void clients_show(struct clients *c, FILE *to, bool json)
 
 void clients_free(struct clients *c)
 {
-	struct list *it;
-
-	while (c && (it = list_pop(&c->all)))
-		mem_free(container_of(it, struct client, link));
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->n; i++)
+		mem_free(c->all[i]);
+	mem_free(c->all);
 	mem_free(c);
 }
