@@ -207,27 +207,36 @@ static void on_more(struct visitor *v)
 }
 
 /* Set @host to the name under which sessions have the client @given: an address, or its network as
- * sessions have it. Return: false if it is neither. */
-static bool find_host(const char *given, char *host)
+ * sessions have it. Return: NULL, or why there is none. */
+static const char *find_host(const char *given, char *host)
 {
+	static const char no_address[] = "client: it is no IPv4 or IPv6 address";
 	char bare[FABRIC_ADDR_TEXT];
 	size_t len = strlen(given);
 	struct fabric_addr addr;
+	int err;
 
 	if (len >= sizeof(bare))
-		return false;
+		return no_address;
 	memcpy(bare, given, len + 1);
 	if (len > 3 && strchr(bare, ':') && strcmp(bare + len - 3, "/64") == 0)
 		bare[len - 3] = '\0';
-	if (fabric_addr_parse(bare, 0, &addr))
-		return false;
+	err = fabric_addr_parse(bare, 0, &addr);
+	if (err == ERR_IO)
+		return "client: there is no such interface: name one that ip link lists";
+	if (err)
+		return no_address;
+	if (fabric_addr_lacks_interface(&addr))
+		return "client: it is link-local, and each interface has such addresses: add the "
+		       "interface, like fe80::1%eth0";
 	fabric_addr_host(&addr, host);
-	return true;
+	return NULL;
 }
 
 static bool fill_want(struct caller *c, const struct gateway *gw, struct snapshot_want *want)
 {
 	const struct control_request *r = &c->request;
+	const char *objection = NULL;
 
 	*want = (struct snapshot_want){.id = r->session, .route = SNAPSHOT_ANY_ROUTE};
 	if (*r->route) {
@@ -239,8 +248,10 @@ static bool fill_want(struct caller *c, const struct gateway *gw, struct snapsho
 		}
 		memcpy(want->route_name, gw->routes[slot].name, sizeof(want->route_name));
 	}
-	if (*r->client && !find_host(r->client, want->client)) {
-		fail(c, "client: it is no IPv4 or IPv6 address");
+	if (*r->client)
+		objection = find_host(r->client, want->client);
+	if (objection) {
+		fail(c, objection);
 		return false;
 	}
 	_Static_assert((int)SNAPSHOT_NAME >= (int)REQUEST_TEXT, "names fit");

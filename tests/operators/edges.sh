@@ -145,6 +145,15 @@ case_client() {
         gwctl 1 drain --client "$word"
         says 'client: it is no IPv4 or IPv6 address'
     done
+    # A link-local address is one of an interface. Without it no session would be found.
+    for word in fe80::1 fe80::/64; do
+        gwctl 1 sessions --client "$word"
+        says 'client: it is link-local, and each interface has such addresses: add the interface, like fe80::1%eth0'
+    done
+    gwctl 1 sessions --client fe80::1%nowhere
+    says 'client: there is no such interface: name one that ip link lists'
+    gwctl 0 sessions --client fe80::1%lo
+    says '^0 sessions$'
     gwctl 0 drain --client 2001:db8::5
     says '^0 sessions will end'
     gwctl 0 drain --client 2001:db8::/64
