@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "daemon/capacity.h"
 
 /* State during change_prepare(). */
 struct plan {
@@ -418,12 +419,27 @@ static void check_memory(struct plan *p)
 			   (unsigned long long)(p->gw->worker_bytes >> 20));
 }
 
+/* If a file has none of these keys, the gateway chooses their values. So another value in the file
+ * may be what is in effect. */
+static bool is_in_effect(const struct gateway *gw, const struct config *file, const char *key)
+{
+	uint32_t workers = config_workers(file, capacity_cpus());
+
+	if (strcmp(key, "workers") == 0)
+		return workers == gw->nworkers;
+	if (strcmp(key, "max_sessions") == 0)
+		return config_max_sessions(file, workers) == gw->max_sessions;
+	return strcmp(key, "max_setups") == 0 && config_max_setups(file, workers) == gw->max_setups;
+}
+
 static void name_key(void *arg, const char *key)
 {
-	struct change *c = arg;
+	const struct plan *p = arg;
+	struct change *c = p->c;
 	size_t len = strlen(c->restart);
 
-	snprintf(c->restart + len, sizeof(c->restart) - len, "%s%s", len ? ", " : "", key);
+	if (!is_in_effect(p->gw, c->cfg, key))
+		snprintf(c->restart + len, sizeof(c->restart) - len, "%s%s", len ? ", " : "", key);
 }
 
 static void close_sock(struct gateway *gw, unsigned sock)
@@ -503,7 +519,7 @@ int change_prepare(struct gateway *gw, struct auth *auth, struct config *cfg,
 		return ERR_NOMEM;
 	}
 	c->cfg = cfg;
-	config_keep(cfg, running, name_key, c);
+	config_keep(cfg, running, name_key, &p);
 	sweep(gw, auth);
 	if (make_plan(&p) == 0) {
 		plan(&p);

@@ -626,10 +626,11 @@ reload_refused() {
 
 # A file with errors is refused as a whole, with the lines of the errors. The answer names keys that need a restart.
 case_reload_refused() {
-    local fds
+    local fds value begun
     configure
     perf_server 20050
     gateway
+    begun=$(grep 'event=start ' "$LOG")
     load calls 20049 2 --op echo --size 1k --depth 4
     local calls=$pid
     wait_for 20 status_has '"sessions": 1' || fail "no session"
@@ -660,6 +661,12 @@ case_reload_refused() {
     gwctl 0 reload
     says 'routes     0 added, 0 changed, 0 removed, 2 as they were'
     says 'restart    max_setups has another value'
+    # What is in effect already is no change, although the file had no value for it.
+    for value in max_sessions max_setups; do
+        [[ $begun =~ $value=([0-9]+) ]] || fail "the log does not tell $value: $begun"
+        sed "1s/^/$value = ${BASH_REMATCH[1]}; /; s/drain_timeout = 3/drain_timeout = 4/" "$DIR/good" >"$CONF"
+        reload 0 0 0 2 ''
+    done
     end_well calls "$calls"
     stop
     grep -q 'event=stop .*drain_timeout_s=4' "$LOG" || fail "drain_timeout is as it was"
