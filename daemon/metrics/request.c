@@ -107,6 +107,14 @@ static bool is_zero(const char *q)
 	return zeros > 0 && (q[zeros] < '1' || q[zeros] > '9');
 }
 
+/* Whether the parameter "version=" at @version is 1.0.0, perhaps between quotes (RFC 9110 section
+ * 5.6.6). */
+static bool is_open_version(const char *version)
+{
+	version += strlen("version=");
+	return strncmp(version + (*version == '"'), "1.0.0", 5) == 0;
+}
+
 /* Whether the value of an Accept field has OpenMetrics 1.0 with a weight above 0 (RFC 9110 section
  * 12.5.1). */
 static bool accepts_open(const char *value)
@@ -115,7 +123,7 @@ static bool accepts_open(const char *value)
 		const char *end = value + strcspn(value, ","), *q = strcasestr(value, "q=");
 		const char *version = strcasestr(value, "version=");
 
-		if (!(version && version < end && strncmp(version + 8, "1.0.0", 5) != 0) &&
+		if (!(version && version < end && !is_open_version(version)) &&
 		    !(q && q < end && is_zero(q + 2)))
 			return true;
 		value = end;

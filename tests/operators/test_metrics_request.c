@@ -75,6 +75,8 @@ static void openmetrics_only_if_accepted(void **state)
 	assert_true(is_open("application/openmetrics-text;version=1.0.0;q=0.5,text/plain"));
 	assert_true(is_open("application/openmetrics-text;version=0.0.1;q=0.75,"
 			    "application/openmetrics-text; version=1.0.0; q=0.5"));
+	assert_true(is_open("application/openmetrics-text; version=\"1.0.0\"; charset=utf-8"));
+	assert_false(is_open("application/openmetrics-text; version=\"0.0.1\""));
 	assert_false(is_open("application/openmetrics-text;q=0, text/plain"));
 	assert_false(is_open("application/openmetrics-text; q=0.000,text/plain;q=1"));
 	assert_false(
