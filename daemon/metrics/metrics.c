@@ -41,6 +41,7 @@ struct metrics {
 	struct opsock *opsock;		  /* NULL: the address does not exist yet */
 	nsec_t again;			  /* without .opsock: when to try the address again */
 	int error;			  /* without .opsock: errno of the last try */
+	int early;			  /* bound to an address that does not exist yet; or -1 */
 	bool is_closed;			  /* metrics_close() was called */
 };
 
@@ -155,21 +156,60 @@ static void on_too_long(struct visitor *v)
 
 /* The kernel's queue is as long as possible: while it is full, the kernel drops connections of all
  * clients. Return: a listening socket, or -1 with errno. */
-static int listen_at(const struct fabric_addr *at)
+static int end_socket(int fd)
 {
-	socklen_t len = at->ss.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-						     : sizeof(struct sockaddr_in);
-	int fd = socket(at->ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
+	int error = errno;
+
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+/* Return: a socket; or -1 with errno. @early: the address need not exist. */
+static int bind_at(const struct fabric_addr *at, int type, bool early)
+{
+	bool is_v6 = at->ss.ss_family == AF_INET6;
+	socklen_t len = is_v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+	int fd = socket(at->ss.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
 
 	if (fd < 0)
 		return -1;
+	if (early)
+		setsockopt(fd, is_v6 ? IPPROTO_IPV6 : IPPROTO_IP,
+			   is_v6 ? IPV6_FREEBIND : IP_FREEBIND, &one, sizeof(one));
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0 &&
-	    bind(fd, (const struct sockaddr *)&at->ss, len) == 0 && listen(fd, SOMAXCONN) == 0)
+	    bind(fd, (const struct sockaddr *)&at->ss, len) == 0)
 		return fd;
-	one = errno;
-	close(fd);
-	errno = one;
-	return -1;
+	return end_socket(fd);
+}
+
+/* Whether this machine has the address now; if not, errno is set. */
+static bool has_come(const struct fabric_addr *at)
+{
+	struct fabric_addr any_port = *at;
+	int fd;
+
+	((struct sockaddr_in *)&any_port.ss)->sin_port = 0; /* at the same place in sockaddr_in6 */
+	fd = bind_at(&any_port, SOCK_DGRAM, false);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* The kernel's queue is as long as possible: while it is full, the kernel drops connections of all
+ * clients. Return: a listening socket; or -1 with errno. */
+static int listen_at(struct metrics *m, const struct fabric_addr *at)
+{
+	int fd = m->early;
+
+	if (fd >= 0 && !has_come(at))
+		return -1;
+	m->early = -1;
+	if (fd < 0)
+		fd = bind_at(at, SOCK_STREAM, false);
+	if (fd < 0 || listen(fd, SOMAXCONN) == 0)
+		return fd;
+	return end_socket(fd);
 }
 
 /* Return: 0 and @at; or ERR_IO with errno. ENODEV: there is no such interface. */
@@ -205,7 +245,7 @@ static int serve(struct metrics *m)
 		return ERR_IO;
 	fd = inherit_take(m->cfg.inherit, &at);
 	if (fd < 0)
-		fd = listen_at(&at);
+		fd = listen_at(m, &at);
 	if (fd < 0)
 		return ERR_IO;
 	m->opsock = opsock_open(m->cfg.loop, fd, &opsock);
@@ -215,7 +255,7 @@ static int serve(struct metrics *m)
 	return 0;
 }
 
-static const char *remedy(int error)
+static const char *remedy(const struct metrics *m, int error)
 {
 	switch (error) {
 	case ENODEV:
@@ -223,7 +263,9 @@ static const char *remedy(int error)
 	case EADDRNOTAVAIL:
 		return ": give an address of this machine, see ip address";
 	case EACCES:
-		return ": give a port above 1023";
+		return m->error ? ": the gateway gave up its privileges at its start: give a port "
+				  "above 1023, or restart it"
+				: ": give a port above 1023";
 	case EADDRINUSE:
 		return ": give an address and a port of this machine that are free";
 	default:
@@ -240,7 +282,7 @@ static void log_failure(const struct metrics *m, enum log_level level, const cha
 
 	if (!find_address(&m->cfg, &addr))
 		at = fabric_addr_format(&addr, text);
-	log_event(level, event, "address=%s why=\"%s%s\"", at, why, remedy(error));
+	log_event(level, event, "address=%s why=\"%s%s\"", at, why, remedy(m, error));
 }
 
 /*
@@ -250,12 +292,26 @@ static void log_failure(const struct metrics *m, enum log_level level, const cha
  *         use.
  * Rule:   if the address does not exist yet, the gateway serves without metrics, and tries the
  *         address again once a second. Other errors end the gateway at its start, because they do
- *         not go away by themselves. After the start all errors only delay the metrics.
+ *         not go away by themselves. After the start all errors only delay the metrics. A port
+ *         below 1024 needs privileges, which the gateway has only at its start. So a socket is
+ *         bound then already (.early), unless the interface of a link-local address is missing,
+ *         or may be made again with another number.
  * Pinned: tests/operators/run.sh:case_metrics_later
  */
 static bool may_come(int error)
 {
 	return error == EADDRNOTAVAIL || error == ENODEV;
+}
+
+/* Return: errno, if it will not go away by itself; 0. */
+static int bind_early(struct metrics *m)
+{
+	struct fabric_addr at;
+
+	if (strchr(m->cfg.address, '%') || find_address(&m->cfg, &at))
+		return 0;
+	m->early = bind_at(&at, SOCK_STREAM, true);
+	return m->early < 0 && errno == EACCES ? EACCES : 0;
 }
 
 static void try_later(struct metrics *m, int error)
@@ -274,8 +330,12 @@ static int serve_or_wait(struct metrics *m)
 	if (err != ERR_IO)
 		return err;
 	if (may_come(error)) {
-		try_later(m, error);
-		return 0;
+		err = bind_early(m);
+		if (!err) {
+			try_later(m, error);
+			return 0;
+		}
+		error = err;
 	}
 	log_failure(m, LOG_LEVEL_ERROR, "metrics.failed", error);
 	return ERR_IO;
@@ -289,6 +349,7 @@ int metrics_open(const struct metrics_config *cfg, struct metrics **out)
 	if (!m)
 		return ERR_NOMEM;
 	m->cfg = *cfg;
+	m->early = -1;
 	(void)gethostname(m->own_name, sizeof(m->own_name) - 1);
 	err = serve_or_wait(m);
 	if (err)
@@ -301,6 +362,9 @@ int metrics_open(const struct metrics_config *cfg, struct metrics **out)
 void metrics_close(struct metrics *m)
 {
 	m->is_closed = true;
+	if (m->early >= 0)
+		close(m->early);
+	m->early = -1;
 	if (m->opsock)
 		opsock_close(m->opsock);
 }
@@ -325,6 +389,8 @@ void metrics_free(struct metrics *m)
 {
 	if (!m)
 		return;
+	if (m->early >= 0)
+		close(m->early);
 	opsock_free(m->opsock);
 	mem_free(m);
 }

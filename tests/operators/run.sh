@@ -71,12 +71,13 @@ END
 # meanwhile. Its log says what is missing, once.
 case_metrics_later() {
     ip link set lo up || exit 77
+    # A privileged port, for which the gateway has no privileges when the address comes.
     HOST=127.0.0.1
     configure
-    sed -i 's/metrics = .*/metrics = { address = "192.0.2.7"; };/' "$CONF"
+    sed -i 's/metrics = .*/metrics = { address = "192.0.2.7"; port = 749; };/' "$CONF"
     perf_server 20050
     gateway
-    grep -q 'event=metrics.waiting address=192.0.2.7:9749 why="Cannot assign requested address: give an address of this machine' "$LOG" ||
+    grep -q 'event=metrics.waiting address=192.0.2.7:749 why="Cannot assign requested address: give an address of this machine' "$LOG" ||
         fail "nobody is told"
     perf 20049 1 --op read --size 4k --count 20 >"$DIR/out" 2>&1 || fail "no service without metrics"
     # A successor takes the routes over, and waits for the address as well.
@@ -87,9 +88,9 @@ case_metrics_later() {
     grep -q event=metrics.waiting "$LOG" || fail "the successor does not wait for the address"
     sleep 2.5 # some tries
     ip address add 192.0.2.7/32 dev lo || exit 77
-    wait_for 20 grep -q 'event=metrics address=192.0.2.7:9749' "$LOG" || fail "no metrics when the address is there"
+    wait_for 20 grep -q 'event=metrics address=192.0.2.7:749' "$LOG" || fail "no metrics when the address is there"
     [ "$(grep -c event=metrics.waiting "$LOG")" -eq 1 ] || fail "told again and again"
-    client metrics http://192.0.2.7:9749/metrics
+    client metrics http://192.0.2.7:749/metrics
     stop
     # An interface that comes later.
     ip link delete near 2>/dev/null
