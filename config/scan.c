@@ -133,12 +133,26 @@ static void check_other(struct scanner *s, bool is_line_start)
 	step(s);
 }
 
+/* A byte order mark at the beginning, as some editors write it. That of UTF-8 becomes blanks.
+ * Return: false after a reported error. */
+static bool take_mark(struct scanner *s)
+{
+	if (at(s, "\xef\xbb\xbf"))
+		memset(s->pos, ' ', 3);
+	if (!at(s, "\xff\xfe") && !at(s, "\xfe\xff"))
+		return true;
+	reader_error(s->r, 1, "text in UTF-16 or UTF-32: save the file as UTF-8");
+	return false;
+}
+
 bool scan(struct reader *r, char *text, size_t len)
 {
 	struct scanner s = {.r = r, .pos = text, .end = text + len, .line = 1, .may_parse = true};
 	const char *nul = memchr(text, '\0', len);
 	bool is_line_start = true;
 
+	if (!take_mark(&s))
+		return false;
 	if (nul) {
 		while (s.pos < nul)
 			step(&s);
