@@ -6,8 +6,16 @@
 
 #include "config/reader.h"
 
+enum {
+	/* The largest group has about 50 known keys, each once. */
+	KEYS_MOST = 200,
+	DEPTH_MOST = 16, /* groups in groups; the configuration has 4 */
+};
+
 struct scanner {
 	struct reader *r;
+	unsigned keys[DEPTH_MOST]; /* of each group that is open, the file itself first */
+	unsigned depth;
 	char *pos, *end;
 	char *array; /* bracket of a "versions" that is still open */
 	unsigned line;
@@ -83,6 +91,36 @@ static void note_bracket(struct scanner *s)
 		s->array = NULL;
 }
 
+/*
+ * State:  a file may have 4 MiB. libconfig compares each key with all keys of its group.
+ * Danger: a group with hundreds of thousands of keys keeps --check, and at a reload the main thread,
+ *         busy for minutes.
+ * Rule:   a group has KEYS_MOST keys at most, and groups are nested to DEPTH_MOST. Otherwise the text
+ *         is not parsed.
+ * Pinned: tests/config/test_config_scan.c:so_many_keys_are_refused_at_once
+ */
+static void count_key(struct scanner *s)
+{
+	char c = *s->pos;
+
+	if (c == '{' && ++s->depth < DEPTH_MOST)
+		s->keys[s->depth] = 0;
+	if (c == '}' && s->depth > 0)
+		s->depth--;
+	if (c == '{' && s->depth == DEPTH_MOST && s->may_parse) {
+		reader_error(s->r, s->line, "groups are nested too deeply: look for a missing }");
+		s->may_parse = false;
+	}
+	if ((c != '=' && c != ':') || s->depth >= DEPTH_MOST ||
+	    ++s->keys[s->depth] != KEYS_MOST + 1)
+		return;
+	reader_error(s->r, s->line,
+		     "more than %d keys in one group: leave out those that rpcrdma-gw.conf(5) does "
+		     "not have",
+		     KEYS_MOST);
+	s->may_parse = false;
+}
+
 static void report_number(struct scanner *s, const char *why)
 {
 	reader_error(s->r, s->line, "%s", why);
@@ -126,6 +164,7 @@ static void check_number(struct scanner *s)
 static void check_other(struct scanner *s, bool is_line_start)
 {
 	note_bracket(s);
+	count_key(s);
 	if (is_line_start && at(s, "@include")) {
 		reader_error(s->r, s->line, "@include is not supported: write all into this file");
 		s->may_parse = false;
