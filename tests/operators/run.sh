@@ -347,11 +347,13 @@ case_socket() {
     expect_exit 3 "$BIN/rpcrdma-gw" -c "$DIR/second.conf"
     says "event=control.failed path=\"$CTL\" why=\"another process answers there"
     ask '{"do":"status"}'
+    says "\"pid\": $PID,"
     kill -KILL "$PID"
     wait "$PID" 2>/dev/null
     [ -S "$CTL" ] || fail "the dead process left none"
     gateway
     ask '{"do":"status"}'
+    says "\"pid\": $PID,"
     # A gateway whose metrics' address is in use does not start, either.
     sed -i "s|$CTL|$DIR/other|; s/port = 9750/port = $PORT/" "$DIR/second.conf"
     expect_exit 3 "$BIN/rpcrdma-gw" -c "$DIR/second.conf"
@@ -383,6 +385,7 @@ case_successor() {
     kill -CONT "$server"
     wait "$first" || fail "the first ended with $?"
     ask '{"do":"status"}'
+    says "\"pid\": $PID,"
     stop
 }
 
@@ -849,6 +852,7 @@ case_takeover_fails() {
     # The successor is gone, too, and has left its socket at the path. A new gateway can start.
     gateway
     ask '{"do":"status"}'
+    says "\"pid\": $PID,"
     stop
 }
 
