@@ -34,8 +34,9 @@ struct gateway_listen {
 	enum gateway_state state;
 	struct config_route *from; /* owned */
 	struct fabric_addr addr;
-	unsigned fabric; /* of the listening side: index into gateway.fabrics */
-	unsigned sock;	 /* its listening socket: index into gateway.socks */
+	unsigned fabric;  /* of the listening side: index into gateway.fabrics */
+	unsigned sock;	  /* its listening socket: index into gateway.socks */
+	const char *lost; /* why no client reaches it (lost.h); NULL: clients do */
 	/* the slot of the route that listens: this route, or the one whose listener it shares */
 	unsigned leader;
 	/* number of the range of memory that the route has for itself: proxy_route_add() */

@@ -39,6 +39,7 @@
 #include "daemon/gateway.h"
 #include "daemon/idle.h"
 #include "daemon/load.h"
+#include "daemon/lost.h"
 #include "daemon/loop.h"
 #include "daemon/metrics/metrics.h"
 #include "daemon/inherit.h"
@@ -72,6 +73,7 @@ struct server {
 	struct service service;
 	struct inherit inherit;
 	struct idle idle; /* in use while the process serves */
+	struct lost lost;
 	struct takeover takeover;
 	struct control *control; /* NULL: no control socket is configured */
 	struct metrics *metrics; /* NULL: no metrics are configured */
@@ -165,6 +167,7 @@ static void on_reload(void *arg, bool begins)
 	if (s->state == SERVING)
 		rpcbind_follow(&s->rpcbind, s->gw.cfg);
 	idle_follow(&s->idle);
+	s->lost.at = 0;
 	service_ready(&s->service);
 }
 
@@ -430,6 +433,7 @@ static nsec_t serve_operators(struct server *s)
 		at = nsec_min(at, metrics_tick(s->metrics));
 	at = nsec_min(at, service_tick(&s->service));
 	at = nsec_min(at, idle_tick(&s->idle, loop_now()));
+	at = nsec_min(at, lost_tick(&s->lost, &s->gw, loop_now()));
 	worker_queries_run(s->worker_queries); /* begins the queries that the calls above made */
 	at = nsec_min(at, worker_queries_due(s->worker_queries));
 	return nsec_min(at, stats_collector_due(s->stats_collector));

@@ -644,6 +644,26 @@ case_link_local_again() {
     done
     stop 0 3
 }
+# The interface of a listener is removed, and made again with another number.
+case_link_local_lost() {
+    ip link set lo up || exit 77
+    make_link
+    HOST='[fe80::1%near]'
+    configure
+    sed -i '/upstream/s/\[fe80::1%near\]/127.0.0.1/; /upstream/s/fe80::1%near/127.0.0.1/' "$CONF"
+    gateway
+    ip link delete near
+    expect 'event=listen.lost route=one address=fe80::1%near why="its interface is gone: make it again, and restart the gateway'
+    make_link
+    expect 'event=listen.lost route=one address=fe80::1%near why="its interface was made again, and has another number: restart the gateway'
+    sleep 6
+    [ "$(grep -c event=listen.lost "$LOG")" -eq 2 ] || fail "told again and again"
+    stop 0 3
+}
+make_link() {
+    ip link add near type veth peer name far && ip address add fe80::1/64 dev near nodad && ip link set near up && ip link set far up || exit 77
+    wait_for 10 is_linked || fail "the link does not come up"
+}
 # Under BBR: a peer on this machine is not paced, a peer on another has the machine's congestion control.
 case_pacing() {
     local far
