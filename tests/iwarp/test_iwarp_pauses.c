@@ -83,7 +83,7 @@ static void a_client_in_set_up_has_its_time_anew(void **state)
 	close(fd);
 }
 
-/* It accepts TCP, and sends no MPA Reply. */
+/* The server accepts TCP, and sends no MPA Reply. */
 static void a_server_in_set_up_has_its_time_anew(void **state)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

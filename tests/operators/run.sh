@@ -665,7 +665,7 @@ case_reload_refused() {
     gwctl 0 reload
     says 'routes     0 added, 0 changed, 0 removed, 2 as they were'
     says 'restart    max_setups has another value'
-    # What is in effect already is no change, although the file had no value for it.
+    # A value that is in effect already is no change, although the file had none before.
     for value in max_sessions max_setups; do
         [[ $begun =~ $value=([0-9]+) ]] || fail "the log does not tell $value: $begun"
         sed "1s/^/$value = ${BASH_REMATCH[1]}; /; s/drain_timeout = 3/drain_timeout = 4/" "$DIR/good" >"$CONF"
