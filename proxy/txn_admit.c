@@ -180,9 +180,11 @@ static int move_out(struct leg *leg, struct leg_held *held, struct view *body)
  *         windows of both legs. Then no reply that they wait for could arrive, because version 2
  *         has one window for calls and replies.
  * Rule:   a server's calls that wait are copied out of their Receives, SESSION_COPIED_CALLS at
- *         most.
+ *         most. Further calls are refused, and so are those for whose copy there is no memory.
+ *         txn_defer() does the same with calls for whose state there is no memory.
  * Pinned: tests/session/test_credits.c:calls_fill_both_windows_at_once,
- *         :more_reverse_calls_than_can_be_kept, decision 74.
+ *         :more_reverse_calls_than_can_be_kept, :more_reverse_calls_than_there_is_memory_for,
+ *         decision 74.
  */
 static int copy_out(struct txn *t)
 {

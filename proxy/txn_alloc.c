@@ -8,7 +8,8 @@
  * Danger: calls without end fill the memory for transactions, or are refused while others hold it.
  * Rule:   if there is no block, the call is deferred as it came (leg_defer.c), and its queue waits
  *         in line with those of other sessions, as for payload memory. No call is refused for that,
- *         not even a session's first.
+ *         not even a session's first. Exception: a server's call that cannot be copied out of its
+ *         Receive (below).
  * Pinned: tests/session/test_rooms.c
  *
  *     call --> block? --yes--> transaction (txn.c)
@@ -19,7 +20,7 @@
  *
  * Calls of clients and calls of servers each have a part of that memory, because a client's call
  * may be answered only after a server's call was. A server's calls are copied out of their
- * Receives, like those that wait for payload memory (txn_admit.c).
+ * Receives, like those that wait for payload memory, or refused (copy_out() in txn_admit.c).
  *
  * A block that comes free while others of its session are in use is cached for the session's next
  * call, because taking one from the shared memory for each RPC costs as much as planning the RPC.
@@ -154,13 +155,20 @@ void txn_count_wait(struct session_queue *q)
 		count->place_waits++;
 }
 
-void txn_defer(struct session_queue *q, const struct leg_out *out)
+int txn_defer(struct session_queue *q, const struct leg_out *out)
 {
 	struct leg *req = session_requester(q);
-	bool copied = out->reverse ? q->ncopied < SESSION_COPIED_CALLS : leg_should_copy_out(req);
+	bool want_copy =
+		out->reverse ? q->ncopied < SESSION_COPIED_CALLS : leg_should_copy_out(req);
 
+	if (want_copy && leg_defer_copy(req, out, &q->deferred))
+		q->ncopied++;
+	else if (!out->reverse)
+		leg_defer(out, &q->deferred);
+	else
+		return ERR_AGAIN;
 	txn_count_wait(q);
-	q->ncopied += leg_defer(req, out, &q->deferred, copied);
+	return 0;
 }
 
 void txn_copy_out_deferred(struct session_queue *q)

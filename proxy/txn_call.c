@@ -179,6 +179,22 @@ static void txn_begin(struct session_queue *q, struct leg_out *out, struct txn *
 	begin_wait(t, waited);
 }
 
+/* There is no memory for the state of a server's call, and the call may not wait (copy_out() in
+ * txn_admit.c). */
+static void refuse(struct session_queue *q, struct leg_out *out)
+{
+	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
+	struct leg *req = session_requester(q);
+	struct proxy_counters *count = &q->s->route->count;
+	uint32_t xid = out->msg->xid;
+
+	log_debug("txn.refused", "session=%llu xid=%08x", (unsigned long long)q->s->id, xid);
+	count->errors_to_requester++;
+	count->errors_to[session_side(req)][system.code]++;
+	leg_put(req, &out->held);
+	leg_reject(req, xid, &system);
+}
+
 void txn_call(struct session *s, struct leg_out *out)
 {
 	struct session_queue *q = session_queue(s, out->reverse);
@@ -186,8 +202,8 @@ void txn_call(struct session *s, struct leg_out *out)
 
 	if (t)
 		txn_begin(q, out, t, false, false);
-	else
-		txn_defer(q, out);
+	else if (txn_defer(q, out) < 0)
+		refuse(q, out);
 }
 
 void txn_resume(struct session_queue *q)

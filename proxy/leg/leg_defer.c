@@ -32,18 +32,28 @@ static struct leg_rbuf *copy_out(struct leg *leg, struct leg_rbuf *rb, bool is_g
 	return copy;
 }
 
-bool leg_defer(struct leg *leg, const struct leg_out *out, struct list *queue, bool want_copy)
+static void append(struct list *queue, struct leg_rbuf *rb, const struct leg_out *out)
 {
-	struct leg_rbuf *rb = out->held.rbuf;
-
-	if (want_copy)
-		rb = copy_out(leg, rb, leg->msg->gathered);
 	rb->reasm = out->held.reasm;
 	rb->reasm_len = rb->reasm ? (uint32_t)out->msg->body[0].len : 0;
 	if (out->msg->gathered)
 		rb->reasm_len = out->msg->gathered;
 	list_add_tail(queue, &rb->link);
-	return rb->copied;
+}
+
+void leg_defer(const struct leg_out *out, struct list *queue)
+{
+	append(queue, out->held.rbuf, out);
+}
+
+bool leg_defer_copy(struct leg *leg, const struct leg_out *out, struct list *queue)
+{
+	struct leg_rbuf *rb = copy_out(leg, out->held.rbuf, leg->msg->gathered);
+
+	if (!rb->copied)
+		return false;
+	append(queue, rb, out);
+	return true;
 }
 
 unsigned leg_copy_out_deferred(struct leg *leg, struct list *queue)

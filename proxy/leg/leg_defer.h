@@ -6,13 +6,12 @@
 
 /** leg_defer - calls that their user cannot take yet */
 
-/**
- * leg_defer - append @out, a call, with all it holds to @queue (of one direction)
- * @want_copy: copy it out of its Receive, if there is memory for a copy
- *
- * Return: whether it was copied.
- */
-bool leg_defer(struct leg *leg, const struct leg_out *out, struct list *queue, bool want_copy);
+/** leg_defer - append @out, a call, with all it holds to @queue (of one direction). */
+void leg_defer(const struct leg_out *out, struct list *queue);
+
+/** leg_defer_copy - copy @out, a call, out of its Receive, and append it to @queue. Return: false:
+ * there is no memory for the copy, and nothing was done. */
+bool leg_defer_copy(struct leg *leg, const struct leg_out *out, struct list *queue) WARN_UNUSED;
 
 /** leg_copy_out_deferred - copy all calls of @queue out of their Receives, as far as there is
  * memory. Return: how many were copied. */

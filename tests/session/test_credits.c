@@ -180,13 +180,13 @@ static void any_schedule(void **state)
 
 static const struct peer_spec plain = {.body = 128, .reply = 24, .segs = 1};
 
-static void begin_narrow(unsigned cv, unsigned sv, uint32_t credits)
+static void begin_narrow(unsigned cv, unsigned sv, uint32_t credits, uint32_t rev_credits)
 {
 	struct setup s = setup_defaults(cv, sv, 99);
 
 	s.memory = 256 << 20; /* so that it is not memory that more reverse calls lack */
 	s.credits = credits;
-	s.rev_credits = 1;
+	s.rev_credits = rev_credits;
 	world_new(&w, &s);
 	w.pairs[0].server.cfg.reply_timeout = NSEC_PER_SEC; /* it may forget calls */
 	world_connect(&w);
@@ -195,31 +195,37 @@ static void begin_narrow(unsigned cv, unsigned sv, uint32_t credits)
 	assert_int_equal(w.pairs[0].client.done, 1);
 }
 
-/* Once a deadlock: all Receives of both legs held calls that waited for each other's replies. */
-static void calls_fill_both_windows_at_once(void **state)
+static void fill_both_windows(unsigned cv, unsigned sv, uint32_t rev_credits)
 {
 	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
 
+	begin_narrow(cv, sv, 3, rev_credits);
+	client->holds = server->holds = true;
+	for (unsigned i = 0; i < 60; i++) {
+		peer_call(client, &plain);
+		peer_call(server, &plain);
+	}
+	world_run(&w, NSEC_PER_SEC);
+	client->holds = server->holds = false;
+	for (unsigned i = 0; i < 100; i++) {
+		peer_release(client, true);
+		peer_release(server, true);
+		world_run(&w, NSEC_PER_SEC / 100);
+	}
+	assert_int_equal(client->done, 61);
+	assert_int_equal(server->done, 60);
+	world_quit(&w);
+	world_free(&w);
+}
+
+/* Once a deadlock: all Receives of both legs held calls that waited for each other's replies. */
+static void calls_fill_both_windows_at_once(void **state)
+{
 	(void)state;
 	for (unsigned cv = LEG_V1; cv <= LEG_V2_EARLY; cv *= 2)
 		for (unsigned sv = LEG_V1; sv <= LEG_V2_EARLY; sv *= 2) {
-			begin_narrow(cv, sv, 3);
-			client->holds = server->holds = true;
-			for (unsigned i = 0; i < 60; i++) {
-				peer_call(client, &plain);
-				peer_call(server, &plain);
-			}
-			world_run(&w, NSEC_PER_SEC);
-			client->holds = server->holds = false;
-			for (unsigned i = 0; i < 100; i++) {
-				peer_release(client, true);
-				peer_release(server, true);
-				world_run(&w, NSEC_PER_SEC / 100);
-			}
-			assert_int_equal(client->done, 61);
-			assert_int_equal(server->done, 60);
-			world_quit(&w);
-			world_free(&w);
+			fill_both_windows(cv, sv, 1);
+			fill_both_windows(cv, sv, 1024);
 		}
 }
 
@@ -229,7 +235,7 @@ static void more_reverse_calls_than_can_be_kept(void **state)
 	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
 
 	(void)state;
-	begin_narrow(2, 2, 16);
+	begin_narrow(2, 2, 16, 1);
 	client->holds = true;
 	for (unsigned i = 0; i < SESSION_COPIED_CALLS + 40; i++) {
 		if (!peer_call(server, &plain)) {
@@ -246,6 +252,46 @@ static void more_reverse_calls_than_can_be_kept(void **state)
 	peer_call(client, &plain);
 	world_run(&w, NSEC_PER_SEC);
 	assert_int_equal(client->done, 2);
+	world_quit(&w);
+	world_free(&w);
+}
+
+/* Once a deadlock: the calls of a server that found no block for their state kept their Receives.
+ * The client's calls had used the client's window, so it could not answer the calls that had a
+ * block. */
+static void more_reverse_calls_than_there_is_memory_for(void **state)
+{
+	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
+	struct setup s = setup_defaults(2, 2, 98);
+
+	(void)state;
+	s.memory = 64 << 20;
+	world_new(&w, &s);
+	client->cfg.credits = server->cfg.credits = 2;
+	server->cfg.reply_timeout = NSEC_PER_SEC; /* it may forget calls */
+	world_connect(&w);
+	client->holds = server->holds = true;
+	for (unsigned i = 0; i < 60; i++)
+		peer_call(client, &plain);
+	world_run(&w, NSEC_PER_SEC);
+	for (unsigned i = 0; i < SESSION_COPIED_CALLS + 40; i++) {
+		if (!peer_call(server, &plain)) {
+			peer_forget(server);
+			assert_true(peer_call(server, &plain));
+		}
+		world_run(&w, NSEC_PER_MS);
+	}
+	assert_false(list_is_empty(&session()->reverse.deferred));
+	assert_int_equal(session()->reverse.ncopied, SESSION_COPIED_CALLS);
+	client->holds = server->holds = false;
+	for (unsigned i = 0; i < 100; i++) {
+		peer_release(client, true);
+		peer_release(server, true);
+		world_run(&w, NSEC_PER_SEC / 100);
+	}
+	assert_int_equal(client->done, 60);
+	assert_true(server->errors > 0);
+	assert_int_equal(server->last_error.code, RPC_ERROR_SYSTEM);
 	world_quit(&w);
 	world_free(&w);
 }
@@ -429,6 +475,7 @@ int main(void)
 		cmocka_unit_test(any_schedule),
 		cmocka_unit_test(calls_fill_both_windows_at_once),
 		cmocka_unit_test(more_reverse_calls_than_can_be_kept),
+		cmocka_unit_test(more_reverse_calls_than_there_is_memory_for),
 		cmocka_unit_test(a_server_grants_nothing_and_then_little),
 		cmocka_unit_test(a_client_grants_nothing_and_then_little),
 		cmocka_unit_test(what_credits_do_not_cover_is_not_taken_for_sent),
