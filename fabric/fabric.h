@@ -314,6 +314,7 @@ struct fabric_conn {
 	bool remote_inv; /* the peer can invalidate handles exposed on this connection */
 	/* the peer said at set-up that it serves no Reads; never with iWARP adapters (verbs) */
 	bool no_reads;
+	bool issues_no_reads; /* the peer said at set-up that it issues no Reads; never on verbs */
 	/* exposures that the peer can reach */
 	uint32_t handles_live;
 	/* Shared Receives that the user holds. The user adds 1 for a RECV event whose Receive it

@@ -48,6 +48,20 @@ static bool needs_reads(const struct txn *t)
 	return false;
 }
 
+/* Whether the call needs RDMA Reads of an end that serves none, or of one that issues none (decision
+ * 158). The responder may get a long call in another form than a chunk: plan_to() in txn_form.c. */
+static bool needs_impossible_reads(const struct txn *t)
+{
+	if (t->req->conn->no_reads && needs_reads(t))
+		return true;
+	if (!t->rsp->conn->issues_no_reads)
+		return false;
+	for (unsigned i = 0; i < t->in.nreads; i++)
+		if (t->in.reads[i].length)
+			return true;
+	return false;
+}
+
 static void count_call(struct session *s, struct txn *t)
 {
 	struct session_stat *from = session_stat(s, t->req), *to = session_stat(s, t->rsp);
@@ -164,9 +178,9 @@ static void txn_begin(struct session_queue *q, struct leg_out *out, struct txn *
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 		return;
 	}
-	if (t->req->conn->no_reads && needs_reads(t)) {
-		/* Decision 158. After a disconnect the requester would send the call again, and lose
-		 * the next connection as well. */
+	if (needs_impossible_reads(t)) {
+		/* After a disconnect the requester would send the call again, and lose the next
+		 * connection as well. */
 		txn_fail(t, RPC_ERROR_READ_CHUNKS, 0, 0);
 		return;
 	}

@@ -55,7 +55,7 @@ static void plan_to(const struct txn *t, struct plan_end *to)
 		to->continued.bytes = t->s->proxy->cfg.max_payload;
 	if (t->avoid & TXN_AVOID_CONTINUED)
 		to->limits.continuation = false;
-	if (t->avoid & TXN_AVOID_BODY_CHUNK)
+	if (t->avoid & TXN_AVOID_BODY_CHUNK || t->rsp->conn->issues_no_reads)
 		to->limits.no_external = true;
 	to->slack = txn_slack(t);
 	to->no_reply_chunk = txn_avoids_reply_chunk(t) || (t->avoid & TXN_AVOID_REPLY_CHUNK);

@@ -152,6 +152,7 @@ void mpa_answer(const struct mpa_local *local, const struct mpa_frame *request,
 		.crc = local->crc || request->crc,
 		.ird = local->ird,
 		.ord = ord_of_no_ird(local),
+		.peer_reads = !request->enhanced || request->ord > 0,
 	};
 	if (request->enhanced) {
 		/*
@@ -185,6 +186,7 @@ int mpa_conclude(const struct mpa_local *local, const struct mpa_frame *reply,
 		.crc = local->crc || reply->crc,
 		.ird = local->ird,
 		.ord = ord_of_no_ird(local),
+		.peer_reads = !reply->enhanced || reply->ord > 0,
 	};
 	if (!reply->enhanced)
 		return 0;

@@ -155,6 +155,7 @@ void stream_open(struct iwarp_conn *c)
 	c->state = IWARP_OPEN;
 	qp_start(&c->qp, &s);
 	c->base.no_reads = c->qp.ord == 0;
+	c->base.issues_no_reads = !c->agreed.peer_reads;
 	iwarp_conn_deadline(c, c->initiator ? HOLD_MS : 0);
 	c->connected_due = true;
 	iwarp_conn_activate(c);

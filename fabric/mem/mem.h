@@ -146,6 +146,10 @@ void memnet_limit_messages(struct fabric_conn *base, uint32_t n, bool turn_unuse
  * it serves no Reads. Call it before the other end posts a Read. */
 void memnet_deny_reads(struct fabric_conn *base);
 
+/** memnet_issue_no_reads - set .issues_no_reads of the other end of @base, as if @base had said at
+ * set-up that it issues no Reads. */
+void memnet_issue_no_reads(struct fabric_conn *base);
+
 /** memnet_starve - set .recv_starving of @base to @starves. */
 void memnet_starve(struct fabric *base, bool starves);
 

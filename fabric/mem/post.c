@@ -189,6 +189,11 @@ void memnet_deny_reads(struct fabric_conn *base)
 	reader->base.no_reads = true;
 }
 
+void memnet_issue_no_reads(struct fabric_conn *base)
+{
+	mem_conn_of(base)->peer->base.issues_no_reads = true;
+}
+
 static void flush_op(struct mem_conn *c, struct mem_op *op)
 {
 	if (c->hold && op->kind != MEM_RECV && op->kind != MEM_WITHDRAW) {

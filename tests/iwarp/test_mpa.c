@@ -122,6 +122,26 @@ static void test_no_read_depth_told(void **state)
 	}
 }
 
+/* An end that tells an ORD of 0 issues no Reads. One that tells no ORD may. */
+static void test_a_peer_that_issues_no_reads(void **state)
+{
+	(void)state;
+	for (unsigned ord = 0; ord <= 1; ord++)
+		for (unsigned told = 0; told <= 1; told++) {
+			struct mpa_frame f = {.enhanced = told,
+					      .revision = 2,
+					      .ird = 32,
+					      .ord = (uint16_t)ord},
+					 reply;
+			struct mpa_agreed agreed;
+
+			mpa_answer(&local, &f, view_of(NULL, 0), &reply, &agreed);
+			assert_int_equal(agreed.peer_reads, !told || ord);
+			assert_int_equal(mpa_conclude(&local, &f, &agreed), 0);
+			assert_int_equal(agreed.peer_reads, !told || ord);
+		}
+}
+
 /* RFC 6581 section 6.1: one indication of those offered comes back. */
 static void test_peer_to_peer(void **state)
 {
@@ -209,10 +229,15 @@ static void test_bare_reject(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_siw_request),	   cmocka_unit_test(test_siw_reply),
-		cmocka_unit_test(test_request_of_ours),	   cmocka_unit_test(test_old_revision),
-		cmocka_unit_test(test_no_read_depth_told), cmocka_unit_test(test_peer_to_peer),
-		cmocka_unit_test(test_markers_declined),   cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_siw_request),
+		cmocka_unit_test(test_siw_reply),
+		cmocka_unit_test(test_request_of_ours),
+		cmocka_unit_test(test_old_revision),
+		cmocka_unit_test(test_no_read_depth_told),
+		cmocka_unit_test(test_a_peer_that_issues_no_reads),
+		cmocka_unit_test(test_peer_to_peer),
+		cmocka_unit_test(test_markers_declined),
+		cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_bare_reject),
 	};
 

@@ -294,6 +294,36 @@ static void fatal(enum deed deed, bool counted)
 		}
 }
 
+/* A call with data fails, because the server cannot fetch them. A long call is continued if the
+ * server's version can do that. */
+static void a_server_that_issues_no_reads_is_asked_for_none(void **state)
+{
+	const struct peer_spec long_call = {.body = 6000, .by_chunk = true, .reply = 24, .segs = 1};
+
+	(void)state;
+	for (unsigned cv = 1; cv <= 2; cv++)
+		for (unsigned sv = 1; sv <= 2; sv++) {
+			begin(cv, sv, SERVE);
+			memnet_issue_no_reads(stage.raw.conn);
+			peer_call(client(), &full_call);
+			stage_run(0);
+			assert_int_equal(client()->errors, 1);
+			assert_int_equal(client()->last_error.code,
+					 cv == 1 ? RPC_ERROR_CHUNK : RPC_ERROR_READ_CHUNKS);
+			assert_int_equal(play.calls, 1);
+			peer_call(client(), &long_call);
+			stage_run(0);
+			assert_int_equal(client()->errors, sv == 1 ? 2 : 1);
+			assert_int_equal(play.calls, sv == 1 ? 1 : 2);
+			assert_int_equal(play.read.length, 0);
+			peer_call(client(), &null_call);
+			stage_run(0);
+			assert_int_equal(client()->done, sv == 1 ? 2 : 3);
+			stage_goes_on();
+			stage_end();
+		}
+}
+
 static void more_than_was_offered_is_not_believed(void **state)
 {
 	(void)state;
@@ -476,6 +506,7 @@ static void a_reverse_call_before_the_clients_first_word(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_server_that_issues_no_reads_is_asked_for_none),
 		cmocka_unit_test(more_than_was_offered_is_not_believed),
 		cmocka_unit_test(what_was_not_written_is_not_passed_on),
 		cmocka_unit_test(only_a_reply_invalidates_and_only_its_own),
