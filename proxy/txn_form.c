@@ -193,6 +193,8 @@ static int add_reply(struct txn *t, const struct plan_call *p)
 {
 	if (t->reply.cap == 0 || p->reply_bytes == 0)
 		return 0;
+	if (p->reply_bytes < p->offer && p->reply_bytes < t->reply.cap) /* it was shortened */
+		t->reply.cap = p->reply_bytes;
 	t->out.has_reply = true;
 	return txn_expose(t, &t->reply, t->reply.cap, FABRIC_REMOTE_WRITE, NULL, &t->out.reply);
 }

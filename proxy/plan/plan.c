@@ -498,6 +498,34 @@ static void leave_out_if_dear(const struct plan_in *in, bool joined, struct plan
 		*out = without;
 }
 
+/* The longest Reply chunk beside @segments other segments and @bytes other octets of the same Send.
+ * Return: 0 if it is no longer than what the responder can send inline. */
+static uint64_t longest_reply_chunk(const struct plan_in *in, uint64_t segments, uint64_t bytes)
+{
+	const struct plan_end *to = in->to;
+	uint32_t each = in->shape.most ? in->shape.most : to->limits.segment_bytes;
+	uint64_t left = less_header(to->limits.send_bytes, bytes + to->traits->reply_chunk) /
+			to->traits->segment;
+	uint64_t chunk = min_u64(left, less_header(to->limits.segment_count, segments)) * each;
+
+	return chunk > to->limits.recv_bytes ? chunk : 0;
+}
+
+/* The Reply chunk for a call that does not fit with one of @offer octets; 0: none. A long call may
+ * need segments for its payload stream. */
+static uint32_t shortened_reply(const struct plan_in *in, uint32_t offer, bool joined)
+{
+	const struct rpc_traits *traits = in->to->traits;
+	uint64_t segments = segments_in_call(in, joined), body = segments_joined(in->body_len, in);
+	uint64_t chunk = longest_reply_chunk(in, segments, in->header_len + in->body_len);
+
+	if (!chunk)
+		chunk = longest_reply_chunk(in, segments + body,
+					    in->header_len + traits->call_chunk +
+						    body * traits->read_segment);
+	return (uint32_t)min_u64(chunk, offer);
+}
+
 /* Pick the form of the call, with a Reply chunk of @offer octets if that is possible. */
 static void pick_offering(const struct plan_in *in, uint32_t offer, uint32_t expected, bool joined,
 			  struct plan_call *out)
@@ -509,8 +537,10 @@ static void pick_offering(const struct plan_in *in, uint32_t offer, uint32_t exp
 	out->expected = to->no_reply_chunk ? 0 : expected;
 	if (may_offer && to->traits->continues && !in->call->has_reply)
 		leave_out_if_dear(in, joined, out);
-	/* A responder that can continue its Reply (draft-07 6.6.4) needs no Reply chunk that
-	 * makes the segments too many. */
+	/* A responder that can continue its Reply (draft-07 6.6.4) needs no Reply chunk that makes
+	 * the segments too many: a shorter one, or none, will do. */
+	if (out->form == PLAN_REFUSED && may_offer && to->traits->continues)
+		pick_with_reply(in, shortened_reply(in, may_offer, joined), joined, out);
 	if (out->form == PLAN_REFUSED && may_offer && to->traits->continues)
 		pick_with_reply(in, 0, joined, out);
 	out->offer = offer;

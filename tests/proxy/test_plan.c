@@ -290,10 +290,11 @@ static void test_reply_chunk_left_out(void **state)
 	call_form(&m, 100, NULL, &v1, &v2, V2_CALL_HDR + 24, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_INLINE);
 	assert_int_equal(out.reply_bytes, 0);
-	/* The same if its segments, or the header with it, do not fit. */
+	/* The same if a chunk of all segments that are left is no longer than a Send, or the header
+	 * with it does not fit. */
 	v2 = end_of(2, 4096);
-	v2.limits.segment_bytes = 500;
-	call_form(&m, 100, NULL, &v1, &v2, V2_CALL_HDR + 6 * 24, false, CAP, &out);
+	v2.limits.segment_bytes = 400;
+	call_form(&m, 100, NULL, &v1, &v2, V2_CALL_HDR + 8 * 24, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_INLINE);
 	assert_int_equal(out.reply_bytes, 0);
 	v2 = end_of(2, 4096);
@@ -304,6 +305,36 @@ static void test_reply_chunk_left_out(void **state)
 	call_form(&m, 100, NULL, &v1, &v1, V1_HDR + 24, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_REFUSED);
 	assert_int_equal(out.error.code, RPC_ERROR_SEGMENTS);
+}
+
+/* A longer Reply has a way, although the responder takes fewer segments than the requester's chunk
+ * has. */
+static void test_reply_chunk_shortened(void **state)
+{
+	struct plan_end from = end_of(2, 4096), to = end_of(2, 4096);
+	static struct rpc_msg m;
+	struct plan_call out;
+
+	(void)state;
+	rpc_msg_reset(&m, 1, RPC_CALL);
+	offer_reply(&m, 40 << 20);
+	call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR, false, CAP, &out);
+	assert_int_equal(out.form, PLAN_INLINE);
+	assert_int_equal(out.reply_bytes, 16 << 20);
+	m.reads[m.nreads++] = chunk_of(&m, 1, 3 << 20);
+	call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR + 3 * 24, false, CAP, &out);
+	assert_int_equal(out.form, PLAN_INLINE);
+	assert_int_equal(out.reply_bytes, 13 << 20);
+	/* A long call keeps the segments that it needs. */
+	call_form(&m, 3 << 20, NULL, &from, &to, V2_CALL_HDR + 3 * 24, false, 0, &out);
+	assert_int_equal(out.form, PLAN_BODY_CHUNK);
+	assert_int_equal(out.reply_bytes, 10 << 20);
+	/* So does the header. */
+	to.limits.send_bytes = 1024;
+	to.limits.segment_count = 256;
+	call_form(&m, 100, NULL, &from, &to, 600, false, CAP, &out);
+	assert_int_equal(out.form, PLAN_INLINE);
+	assert_true(out.reply_bytes >= 16 << 20 && out.reply_bytes < 40 << 20);
 }
 
 /* --- replies -------------------------------------------------------------- */
@@ -536,7 +567,9 @@ static void test_call_properties(void **state)
 			 (out.reply_bytes || (is_v1(&from) && !m.nwrites)))
 			assert_true(out.reply_bytes >= m.reply.length);
 		if (!is_v1(&to) && out.reply_bytes && m.has_reply)
-			assert_int_equal(out.reply_bytes, m.reply.length);
+			assert_true(out.reply_bytes == m.reply.length ||
+				    (out.reply_bytes < m.reply.length &&
+				     out.reply_bytes > to.limits.recv_bytes));
 		else if (!is_v1(&to) && out.reply_bytes)
 			assert_true(is_v1(&from) && !reverse && out.reply_bytes <= 65536);
 	}
@@ -636,6 +669,7 @@ int main(void)
 		cmocka_unit_test(test_reply_chunk_none_offered),
 		cmocka_unit_test(test_reply_chunk_takes_room),
 		cmocka_unit_test(test_reply_chunk_left_out),
+		cmocka_unit_test(test_reply_chunk_shortened),
 		cmocka_unit_test(test_reply_form),
 		cmocka_unit_test(test_reply_header_room),
 		cmocka_unit_test(test_spread),

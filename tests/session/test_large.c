@@ -560,6 +560,31 @@ static void the_largest_item_travels_with_its_header(void **state)
 	}
 }
 
+/* The requester's Reply chunk has more octets than all segments that the server takes. The server gets a
+ * Reply chunk of these, so a reply that is too long to be continued has a way. */
+static void a_reply_chunk_has_all_segments_that_the_server_takes(void **state)
+{
+	const struct peer_spec spec = {
+		.body = 100, .reply_cap = 1 << 20, .reply = 256 << 10, .segs = 1};
+
+	(void)state;
+	for (unsigned cv = LEG_V1; cv <= LEG_V2; cv++) {
+		struct setup s = setup_defaults(cv, LEG_V2, 5);
+		struct peer *server = &world.pairs[0].server;
+
+		s.max_message = 16 << 10; /* longest continued message that the gateway takes */
+		world_new(&world, &s);
+		server->cfg.segment_bytes = 64 << 10;
+		server->cfg.segment_count = 4;
+		world_connect(&world);
+		assert_int_equal(outcome(&first), 0);
+		assert_int_equal(outcome(&spec), 0);
+		assert_int_equal(server->corrupt, 0);
+		world_quit(&world);
+		world_free(&world);
+	}
+}
+
 /* The room for a header in the Reply chunk would need a block twice as large. Beside another item of
  * max_payload the range has no room for that, so the Reply chunk gets max_payload. */
 static void room_for_a_header_costs_no_call(void **state)
@@ -648,6 +673,7 @@ int main(void)
 		cmocka_unit_test(a_result_that_moves_is_not_taken_back),
 		cmocka_unit_test(slow_moments_keep_no_memory),
 		cmocka_unit_test(the_largest_item_travels_with_its_header),
+		cmocka_unit_test(a_reply_chunk_has_all_segments_that_the_server_takes),
 		cmocka_unit_test(room_for_a_header_costs_no_call),
 	};
 
