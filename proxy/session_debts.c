@@ -262,8 +262,10 @@ static const char *look_at_leg(struct session *s, struct leg *leg, nsec_t took, 
  * Danger: an idle peer may advertise fewer credits than it did before (v2/credit_cover.c), and the
  *         message waits for ever.
  * Rule:   if the peer's credits do not change for CREDITS_FINAL_TIME, the message is sent with the
- *         credits that there are, or is given back (leg_credits_final()).
- * Pinned: tests/session/test_continue.c:what_is_not_advertised_any_more_is_not_waited_for
+ *         credits that there are, or is given back (leg_credits_final()). If the process stood
+ *         still meanwhile, the time begins again.
+ * Pinned: tests/session/test_continue.c:what_is_not_advertised_any_more_is_not_waited_for,
+ *         :a_pause_of_the_gateway_is_no_wait_for_credits
  */
 static void look_at_credits(struct session *s, struct leg *leg)
 {
@@ -275,7 +277,8 @@ static void look_at_credits(struct session *s, struct leg *leg)
 		return;
 	}
 	s->owes = true;
-	if (ops->credits_since == NSEC_NEVER || leg_limit(leg) != ops->credits) {
+	if (ops->credits_since == NSEC_NEVER || leg_limit(leg) != ops->credits ||
+	    ops->credits_since < s->proxy->paused_until) {
 		ops->credits_since = now;
 		ops->credits = leg_limit(leg);
 	} else if (now - ops->credits_since >= CREDITS_FINAL_TIME) {

@@ -312,6 +312,33 @@ static void what_is_not_advertised_any_more_is_not_waited_for(void **state)
 	few_segments = false;
 }
 
+/* The gateway's process is stopped for longer than a message waits for credits. The credits may have
+ * come meanwhile. */
+static void a_pause_of_the_gateway_is_no_wait_for_credits(void **state)
+{
+	const struct peer_spec spec = {.body = 80000, .reply = 24, .segs = 1};
+	nsec_t until;
+
+	(void)state;
+	few_segments = true;
+	begin(2, 40);
+	serv.granted = 1 + serv.window;
+	serv.lowers = true;
+	serv.window = 8;
+	calls(50, 200);
+	assert_true(peer_call(client(), &spec));
+	stage_run(1);
+	for (until = memnet_now(stage.net) + 20 * NSEC_PER_SEC; memnet_now(stage.net) < until;)
+		memnet_step(stage.net, until);
+	stage_run(2);
+	assert_int_equal(serv.middles, 0);
+	stage_run(5);
+	assert_int_equal(client()->done, 51);
+	stage_goes_on();
+	stage_end();
+	few_segments = false;
+}
+
 /* 7.1.3: neither type is known, and a message draws one report, however many its parts. That about the
  * second form could as well be a late one about the first: without an answer it is believed. */
 static void a_report_that_may_be_late_is_heard_in_the_end(void **state)
@@ -487,6 +514,7 @@ int main(void)
 		cmocka_unit_test(a_reply_chunk_too_many_is_left_out),
 		cmocka_unit_test(a_literal_peer_is_served),
 		cmocka_unit_test(what_is_not_advertised_any_more_is_not_waited_for),
+		cmocka_unit_test(a_pause_of_the_gateway_is_no_wait_for_credits),
 		cmocka_unit_test(a_report_that_may_be_late_is_heard_in_the_end),
 		cmocka_unit_test(a_doubted_call_that_cannot_be_sent_is_let_go),
 		cmocka_unit_test(a_refused_chunk_is_reported_to_the_requester_that_used_it),
