@@ -30,11 +30,12 @@
  *   waits for memory for a whole message. Time in which a result that is cut through waits for its
  *   requester does not count, because then the requester owes the rest (DEBT_OUTPUT).
  * - H belongs to another route than W, and the route of H holds memory of the common zone. Or H
- *   holds an incomplete continued message; then H may belong to the route of W (helps()).
+ *   belongs to the route of W, and holds an incomplete continued message (helps()).
  * - If the server of W itself does not answer, W does not count as waiting.
  * - If there are several sessions H: of the route that holds most memory of this purpose, the session
  *   that has been without progress for the longest time.
- * Pinned: tests/session/test_mem_reclaim.c:the_route_that_holds_most_gives_back_its_oldest;
+ * Pinned: tests/session/test_mem_reclaim.c:the_route_that_holds_most_gives_back_its_oldest,
+ *         :memory_of_another_routes_own_zone_is_not_taken_back;
  *         tests/session/test_large.c:a_result_that_moves_is_not_taken_back,
  *         :slow_moments_keep_no_memory
  *
@@ -467,52 +468,49 @@ static nsec_t still_since(struct session *s, enum buf_purpose purpose)
 	return unanswered_since(s, purpose);
 }
 
-/* Routes with a session that has waited too long for memory, while its own server answers. */
-struct too_long {
-	const struct quota_group *one; /* the first such route; NULL: none */
-	bool others;
-};
-
-static struct too_long waiting_routes(const struct proxy *p, enum buf_purpose purpose)
+/* Set .waits_too_long of each route: a session of the route has waited too long for memory, while its
+ * own server answers. Return: the number of these routes. */
+static unsigned find_waiting_routes(struct proxy *p, enum buf_purpose purpose)
 {
 	nsec_t before = long_ago(p);
-	struct too_long w = {0};
+	unsigned n = 0;
 
-	for (const struct list *it = p->owing.next; it != &p->owing && !w.others; it = it->next) {
+	for (unsigned i = 0; i < p->nslots; i++)
+		if (p->routes[i])
+			p->routes[i]->waits_too_long = false;
+	for (const struct list *it = p->owing.next; it != &p->owing; it = it->next) {
 		struct session *s = container_of(it, struct session, owing);
-		const struct quota_group *g = &s->route->groups[purpose];
 
-		if (waits_since(s, purpose) > before ||
+		if (s->route->waits_too_long || waits_since(s, purpose) > before ||
 		    unanswered_since(s, BUF_TRANSACTION) <= before)
 			continue;
-		w.others = w.one && w.one != g;
-		w.one = g;
+		s->route->waits_too_long = true;
+		n++;
 	}
-	return w;
+	return n;
 }
 
 /*
- * Whether memory that @s gives back helps a route of @w
+ * Whether memory that @s gives back helps one of the @n routes that wait
  *
  * - Memory of the common zones helps each other route that waits.
  * - An incomplete message helps sessions of its own route as well, because it waits for no server.
  *   Other memory does not: a server that takes its time is no reason to end one of its clients for
  *   another of its clients.
  */
-static bool helps(const struct session *s, const struct too_long *w, enum buf_purpose purpose)
+static bool helps(const struct session *s, unsigned n, enum buf_purpose purpose)
 {
-	const struct quota_group *g = &s->route->groups[purpose];
+	const struct route_state *rs = s->route;
 
-	if (g->common > 0 && (w->others || w->one != g))
+	if (rs->groups[purpose].common > 0 && n > rs->waits_too_long)
 		return true;
-	return (w->others || w->one == g) &&
+	return rs->waits_too_long &&
 	       (has_begun(&s->client, purpose) || has_begun(&s->server, purpose));
 }
 
 /* The session to end: of the route that holds most, the one whose memory has not moved for the
- * longest time, if that helps a route of @w. */
-static struct session *to_reclaim(const struct proxy *p, enum buf_purpose purpose,
-				  const struct too_long *w)
+ * longest time, if that helps one of the @n routes that wait. */
+static struct session *to_reclaim(const struct proxy *p, enum buf_purpose purpose, unsigned n)
 {
 	const struct quota_group *most = NULL;
 	nsec_t since = long_ago(p);
@@ -524,7 +522,7 @@ static struct session *to_reclaim(const struct proxy *p, enum buf_purpose purpos
 		nsec_t still;
 
 		if (s->state != SESSION_OPEN || (most && g->used < most->used) ||
-		    !helps(s, w, purpose))
+		    !helps(s, n, purpose))
 			continue;
 		still = still_since(s, purpose);
 		if (still > (most == g ? since : long_ago(p)))
@@ -540,13 +538,13 @@ static void reclaim(struct proxy *p)
 {
 	for (unsigned i = 0; i < QUOTA_PURPOSES; i++) {
 		enum buf_purpose purpose = (enum buf_purpose)i;
-		struct too_long w = {0};
 		struct session *s = NULL;
+		unsigned n = 0;
 
 		if (quota_has_line(&p->quota, purpose))
-			w = waiting_routes(p, purpose);
-		if (w.one)
-			s = to_reclaim(p, purpose, &w);
+			n = find_waiting_routes(p, purpose);
+		if (n > 0)
+			s = to_reclaim(p, purpose, n);
 		if (!s)
 			continue;
 		session_close(s, ERR_NOMEM,

@@ -6,6 +6,7 @@
 #include "tests/cmocka_all.h"
 
 #include "base/log.h"
+#include "tests/session/hoard.h"
 #include "tests/session/inside.h"
 #include "tests/session/world.h"
 
@@ -415,6 +416,49 @@ static void the_route_that_holds_most_gives_back_its_oldest(void **state)
 	the_older_call_ends();
 }
 
+/* Begin a long call, so far that it holds its whole block, or waits for it. */
+static void begin_call(unsigned i, uint32_t len)
+{
+	for (unsigned n = 1; n <= PARTS; n++) {
+		part(&silent[i], len - n * PART, 1000);
+		run(50 * NSEC_PER_MS);
+	}
+}
+
+/* Clients of two routes wait for memory. The client of the third route has begun a call in memory of its route's own
+ * zone, which is of no use to them, and its server takes its time for an earlier call. */
+static void memory_of_another_routes_own_zone_is_not_taken_back(void **state)
+{
+	enum { LENGTH = 2 << 20, A_SECOND = 5 };
+	static struct hoard hoard;
+	struct buf_arena *arena;
+	uint32_t left = LENGTH - PARTS * PART;
+
+	(void)state;
+	begin_in((size_t)512 << 20, 0, 3);
+	mute_next();
+	mute_next();
+	for (unsigned i = 0; i < 3; i++)
+		come(i);
+	arena = &w.proxy->arena;
+	hoard_zone(&hoard, arena, BUF_ZONE_REASM_CALLS);
+	for (unsigned i = 0; i < 2; i++)
+		hoard_zone(&hoard, arena, buf_own_zone(arena, BUF_REASM_CALL, i));
+	whole_call(2, 100000);
+	for (unsigned i = 0; i < 3; i++)
+		begin_call(i, LENGTH);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(!inside_session(w.proxy, w.s.pairs + i)->client.stalled, i == 2);
+	for (unsigned second = 0; second < 90; second++) {
+		for (unsigned n = 0; n < A_SECOND; n++)
+			part(&silent[2], left -= PART, 1000);
+		run(NSEC_PER_SEC);
+		assert_int_equal(ended(), 0);
+	}
+	hoard_end(&hoard);
+	end();
+}
+
 /* The gateway's process is stopped for longer than a minute. */
 static void a_pause_of_the_gateway_is_no_wait(void **state)
 {
@@ -498,6 +542,7 @@ int main(void)
 		cmocka_unit_test(a_client_that_filled_its_window_gets_a_minute),
 		cmocka_unit_test(a_call_without_an_answer_is_in_its_own_routes_way),
 		cmocka_unit_test(the_route_that_holds_most_gives_back_its_oldest),
+		cmocka_unit_test(memory_of_another_routes_own_zone_is_not_taken_back),
 		cmocka_unit_test(a_pause_of_the_gateway_is_no_wait),
 		cmocka_unit_test(a_client_that_takes_what_precedes_its_grant_gets_a_minute),
 	};
