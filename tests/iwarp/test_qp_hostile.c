@@ -167,6 +167,15 @@ static void test_mo_overlap(void **state)
 	expect_terminate(ERR_PROTO, TERM_DDP_MO);
 }
 
+/* The second half of the message comes first (decision 161). */
+static void test_mo_decreases(void **state)
+{
+	(void)state;
+	add(send_header(1, 10, false), 10);
+	add(send_header(1, 0, true), 10);
+	expect_terminate(ERR_PROTO, TERM_DDP_MO);
+}
+
 static void test_no_receive(void **state)
 {
 	(void)state;
@@ -679,6 +688,7 @@ int main(void)
 		T(test_msn),
 		T(test_mo_gap),
 		T(test_mo_overlap),
+		T(test_mo_decreases),
 		T(test_no_receive),
 		T(test_send_too_long),
 		T(test_send_too_long_later),
