@@ -312,6 +312,22 @@ static void set_grants(struct session *s)
 		leg_set_grant(&s->client, grant);
 }
 
+/*
+ * State:  a version 2 client has used all its credits for calls, which wait here in their Receives.
+ *         Calls of the server wait for the client's answers.
+ * Danger: the server's calls fill the client's Receives. The client has no credit for an answer, and
+ *         the gateway has none for the replies that would let the client's calls proceed.
+ * Rule:   the client's calls that wait are copied out of their Receives, as a server's are
+ *         (txn_admit.c). This gives the client new credits.
+ * Pinned: tests/session/test_credits.c:calls_that_wait_leave_credits_to_answers, decision 74.
+ */
+static void free_credits_for_answers(struct session *s)
+{
+	if (s->reverse.running > 0 && session_calls_wait(&s->forward) &&
+	    leg_peer_has_no_credit(&s->client))
+		txn_move_all(s, &s->client);
+}
+
 /* Something happened on @s, so something may be in flight; the next look at debts finds out. */
 static inline void note_flight(struct session *s)
 {
@@ -330,6 +346,7 @@ void session_pump(struct session *s)
 		txn_run(&s->forward);
 		txn_resume(&s->reverse);
 		txn_resume(&s->forward);
+		free_credits_for_answers(s);
 		set_grants(s);
 	}
 	if (s->ntxns == 0) {

@@ -229,6 +229,41 @@ static void calls_fill_both_windows_at_once(void **state)
 		}
 }
 
+/* Once a deadlock: many calls of the server fill the few Receives of the client. The client's own calls, which
+ * wait in the gateway, take all the credits that the client needs to answer. */
+static void calls_that_wait_leave_credits_to_answers(void **state)
+{
+	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
+	struct setup s = setup_defaults(2, 2, 98);
+
+	(void)state;
+	s.rev_credits = 1024;
+	world_new(&w, &s);
+	w.routes[0].client.rev_credits = 1;
+	client->cfg.credits = server->cfg.credits = 2;
+	server->cfg.reply_timeout = NSEC_PER_SEC; /* so that the server has many Receives */
+	world_connect(&w);
+	client->holds = server->holds = true;
+	for (unsigned i = 0; i < 60; i++)
+		peer_call(client, &plain);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(leg_peer_has_no_credit(&session()->client));
+	for (unsigned i = 0; i < 60; i++) {
+		peer_call(server, &plain);
+		world_run(&w, NSEC_PER_MS);
+	}
+	client->holds = server->holds = false;
+	for (unsigned i = 0; i < 100; i++) {
+		peer_release(client, true);
+		peer_release(server, true);
+		world_run(&w, NSEC_PER_SEC / 100);
+	}
+	assert_int_equal(client->done, 60);
+	assert_int_equal(server->done, 60);
+	world_quit(&w);
+	world_free(&w);
+}
+
 /* A server's calls wait where they hold no Receive, but not any number of them. */
 static void more_reverse_calls_than_can_be_kept(void **state)
 {
@@ -474,6 +509,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_schedule),
 		cmocka_unit_test(calls_fill_both_windows_at_once),
+		cmocka_unit_test(calls_that_wait_leave_credits_to_answers),
 		cmocka_unit_test(more_reverse_calls_than_can_be_kept),
 		cmocka_unit_test(more_reverse_calls_than_there_is_memory_for),
 		cmocka_unit_test(a_server_grants_nothing_and_then_little),
