@@ -49,7 +49,7 @@ struct mpa_local {
 struct mpa_agreed {
 	bool crc;
 	uint16_t ird, ord; /* most Reads that this end serves, issues at once */
-	bool peer_reads;   /* the peer may issue Reads; true if it told no ORD */
+	bool peer_reads;   /* the peer may issue Reads; true if it announced no ORD */
 	enum mpa_rtr rtr;  /* first FPDU of the initiator; NONE: a message of its user */
 };
 

@@ -122,7 +122,7 @@ static void test_no_read_depth_told(void **state)
 	}
 }
 
-/* An end that tells an ORD of 0 issues no Reads. One that tells no ORD may. */
+/* An end that announces an ORD of 0 issues no Reads. An end that announces no ORD may. */
 static void test_a_peer_that_issues_no_reads(void **state)
 {
 	(void)state;

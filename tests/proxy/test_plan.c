@@ -329,7 +329,7 @@ static void test_reply_chunk_shortened(void **state)
 	call_form(&m, 3 << 20, NULL, &from, &to, V2_CALL_HDR + 3 * 24, false, 0, &out);
 	assert_int_equal(out.form, PLAN_BODY_CHUNK);
 	assert_int_equal(out.reply_bytes, 10 << 20);
-	/* So does the header. */
+	/* The header has room for fewer segments. */
 	to.limits.send_bytes = 1024;
 	to.limits.segment_count = 256;
 	call_form(&m, 100, NULL, &from, &to, 600, false, CAP, &out);
