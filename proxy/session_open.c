@@ -45,10 +45,7 @@ static const char *const refusals[PROXY_REFUSALS] = {
 /* The client is admitted. */
 #define IS_IN PROXY_REFUSALS
 
-enum {
-	REQUEST_MOST = 512, /* private data that any version looks at, octets */
-	EVICTED_MAX = 32,   /* connections closed at most to admit one client */
-};
+enum { REQUEST_MOST = 512 }; /* private data that any version looks at, octets */
 
 static void refuse_client(struct route_state *rs, const struct fabric_event *ev,
 			  enum proxy_refusal refusal)
@@ -267,10 +264,7 @@ static enum proxy_refusal take_place(struct proxy *p, const struct fabric_addr *
 
 /*
  * Make room for a session: memory, and a place among silent connections. Silent connections are
- * closed for it.
- *
- * If all silent connections together have too little memory, none is closed. At most EVICTED_MAX
- * are closed for one client, because other work waits. A client that tries again finds more room.
+ * closed for it. If all silent connections together have too little memory, none is closed.
  */
 static bool make_room(const struct route_state *rs, const struct fabric_conn *client)
 {
@@ -278,11 +272,10 @@ static bool make_room(const struct route_state *rs, const struct fabric_conn *cl
 
 	if (!has_memory(rs, client, p->preauth_queue.count, p->silent_bytes))
 		return false;
-	for (unsigned i = 0;
-	     preauth_queue_is_full(&p->preauth_queue) || !has_memory(rs, client, 0, 0); i++) {
+	while (preauth_queue_is_full(&p->preauth_queue) || !has_memory(rs, client, 0, 0)) {
 		struct preauth_queue_member *m = preauth_queue_first(&p->preauth_queue);
 
-		if (!m || i == EVICTED_MAX)
+		if (!m)
 			return false;
 		evict_silent(m);
 	}
