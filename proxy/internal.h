@@ -80,7 +80,6 @@ struct proxy {
 	struct buf_arena arena;
 	struct list sessions;
 	struct list dirty;
-	struct list dead;	   /* ended sessions, freed a few each turn */
 	struct quota quota;	   /* divides the arena's memory among sessions */
 	struct timer_queue timers; /* all timers of sessions and transactions */
 	/* struct session_queue with cached transaction blocks: txn_alloc.c */

@@ -25,7 +25,7 @@ enum {
 	FLUSHES = 4,	       /* a turn ends when its events took so many times a flush's time */
 	FLUSH_WEIGHT = 8,      /* weight of a new flush in the average: 1/FLUSH_WEIGHT */
 	TURN_TIMERS = 256,
-	TURN_ENDS = 32, /* sessions closed, and sessions freed, in a turn */
+	TURN_ENDS = 32, /* sessions closed in a turn of a shutdown */
 	/* Octets of groups (messages in several Sends) copied in a turn, and of one leg at a
 	 * time; about 0.1 ms. */
 	TURN_COPY_BYTES = 1 << 19,
@@ -190,7 +190,6 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 	list_init(&p->sessions);
 	p->log_next = p->drain_next = p->snapshot_next = &p->sessions;
 	list_init(&p->dirty);
-	list_init(&p->dead);
 	for (unsigned i = 0; i < TRACE_KINDS; i++)
 		list_init(&p->traces[i]);
 	if (buf_arena_init(&p->arena, cfg->memory_bytes) < 0) {
@@ -211,18 +210,8 @@ void *proxy_route_owner(struct proxy *p, unsigned i)
 	return &p->listeners[i];
 }
 
-/* Free ended sessions, a few at a time. Return: whether there are more. */
-static bool proxy_bury(struct proxy *p, unsigned most)
-{
-	while (most-- > 0 && !list_is_empty(&p->dead))
-		session_free(list_first(&p->dead, struct session, dirty));
-	return !list_is_empty(&p->dead);
-}
-
 static void open_session(struct route_state *rs, const struct fabric_event *ev)
 {
-	/* A new session can have the place of ended ones. */
-	(void)proxy_bury(rs->proxy, 2);
 	session_open(rs, ev);
 	rs->proxy->touched++;
 	if (!timer_is_armed(&rs->proxy->trim))
@@ -364,10 +353,8 @@ static void pump_dirty(struct proxy *p)
 
 		if (s->state != SESSION_DEAD)
 			session_pump(s);
-		if (s->state != SESSION_DEAD)
-			continue;
-		list_del(&s->dirty);
-		list_add_tail(&p->dead, &s->dirty);
+		if (s->state == SESSION_DEAD)
+			session_free(s);
 	}
 }
 
@@ -479,7 +466,6 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	go_on_copying_groups(p);
 	poll_upstream_changes(p);
 	pump_dirty(p);
-	more |= proxy_bury(p, TURN_ENDS);
 	share_out(p);
 	if (p->sweep)
 		routes_sweep(p);

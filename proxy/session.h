@@ -190,9 +190,7 @@ enum { SESSION_UPSTREAM_BYTES = sizeof(struct session_upstream) + 64 };
 
 struct session {
 	struct list link; /* in proxy.sessions */
-	/* In proxy.dirty (to be pumped) or proxy.dead (to be freed); self-linked when in
-	 * neither. */
-	struct list dirty;
+	struct list dirty; /* in proxy.dirty (to be pumped, or freed if dead); self-linked: not */
 	size_t fixed_bytes; /* octets of Receives and headers of both legs */
 	struct proxy *proxy;
 	struct route_state *route;
