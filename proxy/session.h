@@ -39,8 +39,6 @@ enum {
 	SESSION_BUCKETS = 64,	       /* transactions by XID */
 	SESSION_HANDLES_BITS = 9,
 	SESSION_HANDLES = 1 << SESSION_HANDLES_BITS, /* counters of handles, by hash */
-	/* A server's calls that may be copied out of their Receives at once. */
-	SESSION_COPIED_CALLS = 256,
 };
 
 /** struct session_reports - error reports of both peers: those logged, and those suppressed since
@@ -168,7 +166,6 @@ struct session_queue {
 	size_t taken_bytes;	   /* octets of payload memory that admitted txns hold */
 	/* Txns admitted, and the limit of that number, whatever the peers' credits allow. */
 	unsigned running, limit;
-	unsigned ncopied;	 /* calls copied out of their Receives */
 	uint64_t ended;		 /* txns released */
 	struct debt answers_due; /* the debt of answers without which no other call can proceed */
 };

@@ -117,7 +117,6 @@ struct txn {
 	struct list wait_link;
 	unsigned exposures;  /* regions it may expose to the responder; counted while it runs */
 	bool started;	     /* the transaction was admitted: it runs and holds memory */
-	bool copied;	     /* the call was copied out of its Receive */
 	bool is_cut_through; /* a large result is cut through: txn_choose_cut_through() */
 	bool lacks_places;   /* its exposures wait for those of other calls: txn_device_busy.c */
 	size_t taken;	     /* octets of payload blocks it holds */

@@ -163,7 +163,7 @@ static int move_out(struct leg *leg, struct leg_held *held, struct view *body)
 	const struct leg_rbuf *rb = held->rbuf;
 	void *block = NULL;
 
-	if (rb && body->len && body->data >= rb->data && body->data < rb->data + rb->len) {
+	if (body->len && body->data >= rb->data && body->data < rb->data + rb->len) {
 		block = leg_alloc_nowait(leg, body->len);
 		if (!block)
 			return ERR_AGAIN;
@@ -179,26 +179,21 @@ static int move_out(struct leg *leg, struct leg_held *held, struct view *body)
  * Danger: if a server's calls kept their Receives as well, calls of both directions could fill the
  *         windows of both legs. Then no reply that they wait for could arrive, because version 2
  *         has one window for calls and replies.
- * Rule:   a server's calls that wait are copied out of their Receives, SESSION_COPIED_CALLS at
- *         most. Further calls are refused, and so are those for whose copy there is no memory.
- *         txn_defer() does the same with calls for whose state there is no memory.
+ * Rule:   a server's calls that wait are copied out of their Receives. If there is no memory for
+ *         the copy, the call is refused. txn_defer() does the same with calls for whose state there
+ *         is no memory.
  * Pinned: tests/session/test_credits.c:calls_fill_both_windows_at_once,
  *         :more_reverse_calls_than_can_be_kept, :more_reverse_calls_than_there_is_memory_for,
  *         decision 74.
  */
 static int copy_out(struct txn *t)
 {
-	struct session_queue *q = session_queue(t->s, t->reverse);
-
-	if (t->copied)
+	if (!t->call_held.rbuf)
 		return 0;
-	if (q->ncopied >= SESSION_COPIED_CALLS || t->in.nplaced ||
-	    move_out(t->req, &t->call_held, &t->call_body) < 0)
+	if (t->in.nplaced || move_out(t->req, &t->call_held, &t->call_body) < 0)
 		return ERR_AGAIN;
 	if (t->in.nbody > 0)
 		t->in.body[0] = t->call_body;
-	t->copied = true;
-	q->ncopied++;
 	return 0;
 }
 
@@ -255,6 +250,5 @@ void txn_unqueue(struct txn *t)
 	q->taken_bytes -= t->taken;
 	session_ops(t->s, t->rsp)->exposed -= t->exposures;
 	q->running -= t->started;
-	q->ncopied -= t->copied;
 	q->ended++;
 }

@@ -158,32 +158,30 @@ void txn_count_wait(struct session_queue *q)
 int txn_defer(struct session_queue *q, const struct leg_out *out)
 {
 	struct leg *req = session_requester(q);
-	bool want_copy =
-		out->reverse ? q->ncopied < SESSION_COPIED_CALLS : leg_should_copy_out(req);
+	bool is_copied = (out->reverse || leg_should_copy_out(req)) &&
+			 leg_defer_copy(req, out, &q->deferred);
 
-	if (want_copy && leg_defer_copy(req, out, &q->deferred))
-		q->ncopied++;
-	else if (!out->reverse)
-		leg_defer(out, &q->deferred);
-	else
+	if (out->reverse && !is_copied)
 		return ERR_AGAIN;
+	if (!is_copied)
+		leg_defer(out, &q->deferred);
 	txn_count_wait(q);
 	return 0;
 }
 
 void txn_copy_out_deferred(struct session_queue *q)
 {
-	q->ncopied += leg_copy_out_deferred(session_requester(q), &q->deferred);
+	leg_copy_out_deferred(session_requester(q), &q->deferred);
 }
 
-bool txn_take_deferred(struct session_queue *q, struct leg_out *out, struct txn **t, bool *copied)
+bool txn_take_deferred(struct session_queue *q, struct leg_out *out, struct txn **t)
 {
 	struct leg *req = session_requester(q);
 
 	if (list_is_empty(&q->deferred) || quota_is_waiting(&q->block_quota) ||
 	    (q == &q->s->forward && !list_is_empty(&q->waiting)))
 		return false;
-	*copied = leg_redecode(req, &q->deferred, out);
+	leg_redecode(req, &q->deferred, out);
 	if (leg_reads_are_blocked(req, out->msg)) /* tried again when that state has ended */
 		return false;
 	*t = txn_alloc_block(q, out->msg);

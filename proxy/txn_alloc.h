@@ -34,12 +34,11 @@ void txn_copy_out_deferred(struct session_queue *q);
 /**
  * txn_take_deferred - decode the first call of @q that waits for a block again, and give it a
  * block, @t
- * @copied: set if the call holds no Receive
  *
  * Return: false, and nothing happened, if it cannot have a block.
  */
-bool txn_take_deferred(struct session_queue *q, struct leg_out *out, struct txn **t,
-		       bool *copied) WARN_UNUSED;
+bool txn_take_deferred(struct session_queue *q, struct leg_out *out,
+		       struct txn **t) WARN_UNUSED;
 
 /** txn_drop_deferred - the session ends: drop the calls of @q that wait for a block. */
 void txn_drop_deferred(struct session_queue *q);

@@ -151,23 +151,20 @@ static void call_again(struct session *s, struct leg *req, uint32_t xid)
 }
 
 /* Begin the transaction of a call that arrived; @t is the block for it. @waited: the call was
- * deferred; @copied: the call was copied out of its Receive. */
-static void txn_begin(struct session_queue *q, struct leg_out *out, struct txn *t, bool waited,
-		      bool copied)
+ * deferred. */
+static void txn_begin(struct session_queue *q, struct leg_out *out, struct txn *t, bool waited)
 {
 	struct leg *req = session_requester(q);
 	struct session *s = q->s;
 
 	if (!txn_xid_is_free(s, out->msg->xid, out->reverse)) {
 		txn_free_block(q, t);
-		q->ncopied -= copied;
 		leg_put(req, &out->held);
 		call_again(s, req, out->msg->xid);
 		return;
 	}
 	txn_init(t, s, req, out);
 	txn_reply_timeout_init(t);
-	t->copied = copied;
 	t->hdr_err = ERR_SHORT; /* until the header is here */
 	if (t->in.nbody > 0) {
 		t->call_body = t->in.body[0];
@@ -215,7 +212,7 @@ void txn_call(struct session *s, struct leg_out *out)
 	struct txn *t = txn_has_turn(q, out) ? txn_alloc_block(q, out->msg) : NULL;
 
 	if (t)
-		txn_begin(q, out, t, false, false);
+		txn_begin(q, out, t, false);
 	else if (txn_defer(q, out) < 0)
 		refuse(q, out);
 }
@@ -224,10 +221,9 @@ void txn_resume(struct session_queue *q)
 {
 	struct leg_out out;
 	struct txn *t;
-	bool copied;
 
-	while (q->s->state == SESSION_OPEN && txn_take_deferred(q, &out, &t, &copied))
-		txn_begin(q, &out, t, true, copied);
+	while (q->s->state == SESSION_OPEN && txn_take_deferred(q, &out, &t))
+		txn_begin(q, &out, t, true);
 }
 
 /* The responder's device is short of resources: exposures of the call are withdrawn until the

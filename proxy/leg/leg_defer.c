@@ -56,10 +56,8 @@ bool leg_defer_copy(struct leg *leg, const struct leg_out *out, struct list *que
 	return true;
 }
 
-unsigned leg_copy_out_deferred(struct leg *leg, struct list *queue)
+void leg_copy_out_deferred(struct leg *leg, struct list *queue)
 {
-	unsigned n = 0;
-
 	list_for_each_safe(it, tmp, queue)
 	{
 		struct leg_rbuf *rb = container_of(it, struct leg_rbuf, link), *copy;
@@ -69,9 +67,7 @@ unsigned leg_copy_out_deferred(struct leg *leg, struct list *queue)
 		list_del(it);
 		copy = copy_out(leg, rb, rb->reasm_len && !rb->reasm);
 		list_add_tail(tmp, &copy->link);
-		n += copy->copied;
 	}
-	return n;
 }
 
 static struct leg_rbuf *first_deferred(const struct list *queue)
@@ -79,7 +75,7 @@ static struct leg_rbuf *first_deferred(const struct list *queue)
 	return list_first(queue, struct leg_rbuf, link);
 }
 
-bool leg_redecode(struct leg *leg, const struct list *queue, struct leg_out *out)
+void leg_redecode(struct leg *leg, const struct list *queue, struct leg_out *out)
 {
 	struct leg_rbuf *rb = first_deferred(queue);
 
@@ -93,11 +89,10 @@ bool leg_redecode(struct leg *leg, const struct list *queue, struct leg_out *out
 		leg->msg->nbody = 1;
 	}
 	if (!rb->copied)
-		return false;
+		return;
 	out->held.rbuf = NULL;
 	if (!rb->reasm)
 		out->held.reasm = rb;
-	return true;
 }
 
 void leg_undefer(struct leg *leg, struct list *queue)

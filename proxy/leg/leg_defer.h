@@ -14,12 +14,12 @@ void leg_defer(const struct leg_out *out, struct list *queue);
 bool leg_defer_copy(struct leg *leg, const struct leg_out *out, struct list *queue) WARN_UNUSED;
 
 /** leg_copy_out_deferred - copy all calls of @queue out of their Receives, as far as there is
- * memory. Return: how many were copied. */
-unsigned leg_copy_out_deferred(struct leg *leg, struct list *queue);
+ * memory. */
+void leg_copy_out_deferred(struct leg *leg, struct list *queue);
 
-/** leg_redecode - decode the first call of @queue again, as LEG_OUT_MSG; it stays in @queue.
- * Return: whether it was copied out of its Receive. */
-bool leg_redecode(struct leg *leg, const struct list *queue, struct leg_out *out);
+/** leg_redecode - decode the first call of @queue again, as LEG_OUT_MSG; it stays in
+ * @queue. */
+void leg_redecode(struct leg *leg, const struct list *queue, struct leg_out *out);
 
 /** leg_undefer - the call that leg_redecode() reported was taken, with @held: remove it from
  * @queue. */
