@@ -92,7 +92,6 @@ struct proxy {
 	size_t fixed_limit;
 	/* Array, one element a fabric; in use if the fabric shares Receives. */
 	struct recv_pool *recvs;
-	unsigned ncached; /* cached transaction blocks in all .caching_queues */
 	unsigned nsessions, most_sessions;
 	/* Session count last published to other workers: session_limits_publish(). */
 	unsigned published_load;

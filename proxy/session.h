@@ -160,7 +160,6 @@ struct session_queue {
 	struct quota_member block_quota; /* waits for a block for the first of .deferred */
 	struct txn_cached *cached;	 /* cached transaction blocks, charged to .block_quota */
 	struct list cached_link; /* in proxy.caching_queues; self-linked if .cached is empty */
-	unsigned ncached;
 	struct list waiting;	   /* txns not admitted yet, in order */
 	struct quota_member quota; /* quota of payload memory; waits for the first of .waiting */
 	size_t taken_bytes;	   /* octets of payload memory that admitted txns hold */

@@ -24,7 +24,7 @@
  *
  * A block that comes free while others of its session are in use is cached for the session's next
  * call, because taking one from the shared memory for each RPC costs as much as planning the RPC.
- * Cached blocks are charged to the session and few. They are freed before any call has to wait for
+ * Cached blocks are charged to the session. They are freed before any call has to wait for
  * a block, and when the session is idle.
  */
 #include <string.h>
@@ -35,13 +35,8 @@
 #include "proxy/leg/leg_defer.h"
 #include "proxy/txn_admit.h"
 
-enum {
-	/* Octets of the block that most calls take; other sizes are not cached. */
-	CACHED_BYTES = 2 * BUF_MIN_BLOCK,
-	CACHED_OF_QUEUE = 32,
-	/* Limit for all queues, so that freeing them all takes no longer than a turn may. */
-	CACHED_OF_WORKER = 512,
-};
+/* Octets of the block that most calls take; other sizes are not cached. */
+enum { CACHED_BYTES = 2 * BUF_MIN_BLOCK };
 
 /** struct txn_cached - a cached block. */
 struct txn_cached {
@@ -60,8 +55,6 @@ static struct txn *take_cached(struct session_queue *q)
 	struct txn_cached *cached = q->cached;
 
 	q->cached = cached->next;
-	q->ncached--;
-	q->s->proxy->ncached--;
 	if (!q->cached)
 		list_del(&q->cached_link);
 	ASAN_UNPOISON_MEMORY_REGION(cached, CACHED_BYTES);
@@ -76,8 +69,6 @@ static void cache_block(struct session_queue *q, struct txn *t)
 		list_add_tail(&q->s->proxy->caching_queues, &q->cached_link);
 	*cached = (struct txn_cached){q->cached};
 	q->cached = cached;
-	q->ncached++;
-	q->s->proxy->ncached++;
 	ASAN_POISON_MEMORY_REGION(cached + 1, CACHED_BYTES - sizeof(*cached));
 }
 
@@ -85,8 +76,7 @@ static bool may_cache(const struct session_queue *q, const struct txn *t)
 {
 	const struct session *s = q->s;
 
-	return s->state == SESSION_OPEN && s->ntxns > 0 && q->ncached < CACHED_OF_QUEUE &&
-	       s->proxy->ncached < CACHED_OF_WORKER && !quota_anybody_waits(&q->block_quota) &&
+	return s->state == SESSION_OPEN && s->ntxns > 0 && !quota_anybody_waits(&q->block_quota) &&
 	       buf_block_bytes(&s->proxy->arena, t) == CACHED_BYTES;
 }
 
@@ -94,12 +84,6 @@ void txn_free_cached(struct session_queue *q)
 {
 	while (q->cached)
 		quota_give(&q->block_quota, take_cached(q));
-}
-
-static void free_all_cached(struct proxy *p)
-{
-	while (!list_is_empty(&p->caching_queues))
-		txn_free_cached(list_first(&p->caching_queues, struct session_queue, cached_link));
 }
 
 static struct txn *take_new(struct quota_member *m, size_t bytes)
@@ -111,6 +95,7 @@ struct txn *txn_alloc_block(struct session_queue *q, const struct rpc_msg *call)
 {
 	size_t bytes = block_size_of(call);
 	struct quota_member *m = &q->block_quota;
+	struct list *caching = &q->s->proxy->caching_queues;
 	struct txn *t;
 
 	if (q->cached && bytes <= CACHED_BYTES)
@@ -118,11 +103,8 @@ struct txn *txn_alloc_block(struct session_queue *q, const struct rpc_msg *call)
 	/* The first of the deferred calls waits in line; a call without chunks passes it. */
 	if (quota_is_waiting(m))
 		return txn_is_plain(call) ? take_new(m, bytes) : NULL;
-	t = take_new(m, bytes);
-	if (!t && q->s->proxy->ncached > 0) {
-		free_all_cached(q->s->proxy);
-		t = take_new(m, bytes);
-	}
+	while (!(t = take_new(m, bytes)) && !list_is_empty(caching))
+		txn_free_cached(list_first(caching, struct session_queue, cached_link));
 	if (t)
 		quota_served(m);
 	else
