@@ -407,7 +407,8 @@ static inline bool leg_reply_is_in_progress(const struct leg *leg, uint32_t xid)
  *         memory that others need to finish, and could not finish itself.
  * Rule:   the call does not begin while the leg is in that state. The leg sets .reads_blocked of
  *         its connection, so the fabric gives the connection a read turn.
- * Pinned: tests/iwarp/test_iwarp_recv_sched.c
+ * Pinned: tests/session/test_shared_short.c:a_call_whose_data_are_behind_a_message_takes_no_memory,
+ *         tests/daemon/run.sh writers
  */
 bool leg_reads_are_blocked(struct leg *leg, const struct rpc_msg *call);
 

@@ -116,6 +116,40 @@ static void calls_that_wait_make_room_for_replies(void **state)
 	}
 }
 
+/* The data of a call would arrive behind a message that waits for a Receive. So the call leaves payload memory to others
+ * until the message has its Receive. */
+static void a_call_whose_data_are_behind_a_message_takes_no_memory(void **state)
+{
+	static const struct peer_spec write = {
+		.body = 128, .reply = 100, .segs = 1, .nreads = 1, .reads = {4096}};
+	static const struct memnet_pace never = {.answer = 1000 * NSEC_PER_SEC}, at_once;
+	struct setup s = little(2, 2);
+	struct peer *p = &w.pairs[0].client;
+
+	(void)state;
+	s.pairs = 1;
+	begin(&s);
+	connect_all();
+	hoard_zone(&hoard, &w.proxy->arena, BUF_ZONE_ORDINARY);
+	hoard_zone(&hoard, &w.proxy->arena, buf_own_zone(&w.proxy->arena, BUF_TRANSACTION, 0));
+	assert_true(peer_call(p, &write));
+	world_run(&w, NSEC_PER_SEC);
+	memnet_limit_messages(p->leg.conn, 0, false);
+	memnet_pace(p->leg.conn, &never);
+	assert_true(peer_call(p, &plain));
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(leg_is_recv_limited(&any_session()->client));
+	assert_true(quota_is_waiting(&any_session()->forward.quota));
+	hoard_end(&hoard);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(any_session()->forward.quota.used, 0);
+	memnet_limit_messages(p->leg.conn, UINT32_MAX, false);
+	memnet_pace(p->leg.conn, &at_once);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(p->done, 3);
+	end();
+}
+
 /* Servers that take few calls and answer none are waited for by their own clients alone. */
 static void servers_that_hang_do_not_stop_others(void **state)
 {
@@ -481,6 +515,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_that_wait_make_room_for_replies),
+		cmocka_unit_test(a_call_whose_data_are_behind_a_message_takes_no_memory),
 		cmocka_unit_test(servers_that_hang_do_not_stop_others),
 		cmocka_unit_test(clients_that_take_no_replies_do_not_stop_others),
 		cmocka_unit_test(what_was_moved_is_what_was_sent),
