@@ -164,8 +164,6 @@ bool txn_take_deferred(struct session_queue *q, struct leg_out *out, struct txn 
 	    (q == &q->s->forward && !list_is_empty(&q->waiting)))
 		return false;
 	leg_redecode(req, &q->deferred, out);
-	if (leg_reads_are_blocked(req, out->msg)) /* tried again when that state has ended */
-		return false;
 	*t = txn_alloc_block(q, out->msg);
 	if (*t)
 		leg_undefer(req, &q->deferred);
