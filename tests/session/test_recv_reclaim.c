@@ -60,7 +60,8 @@ static struct recv_pool *pool(void)
 	return recv_pool_of(w.gw_fabrics[0]);
 }
 
-static void begin(bool blindly)
+/* @server_credits: of the second and third route's servers */
+static void begin_beside(bool blindly, uint32_t server_credits)
 {
 	struct setup s = setup_defaults(1, 1, 71);
 
@@ -73,6 +74,7 @@ static void begin(bool blindly)
 	s.upstream_versions = LEG_V1;
 	s.max_sessions = CROWD + WORLD_PAIRS;
 	world_new(&w, &s);
+	w.pairs[1].server.cfg.credits = w.pairs[2].server.cfg.credits = server_credits;
 	assert_true(pool()->most < CROWD * CALLS);
 	world_connect_pair(&w, 1);
 	servers = memnet_fabric(w.net);
@@ -86,6 +88,11 @@ static void begin(bool blindly)
 	run(NSEC_PER_SEC);
 	assert_int_equal(nconns, CROWD);
 	assert_int_equal(proxy_sessions(w.proxy), 1 + CROWD);
+}
+
+static void begin(bool blindly)
+{
+	begin_beside(blindly, 96);
 }
 
 static void calls(unsigned first, unsigned each)
@@ -237,6 +244,40 @@ static void the_time_counts_from_when_sessions_hold_receives(void **state)
 	end();
 }
 
+/* Two other clients have calls in flight all the time, most of which wait for credits of their servers, but none for long. */
+static void others_keep_calling(nsec_t time)
+{
+	for (nsec_t end = memnet_now(w.net) + time; memnet_now(w.net) < end; run(NSEC_PER_SEC / 10))
+		for (unsigned i = 1; i < 3; i++) {
+			while (peer_call(&w.pairs[i].client, &plain))
+				;
+			peer_release(&w.pairs[i].server, true);
+		}
+}
+
+/* One session's server takes long, and Receives are short because there is much to do. They come back, so nobody ends. */
+static void receives_that_come_back_end_no_session(void **state)
+{
+	(void)state;
+	begin_beside(true, 1);
+	world_connect_pair(&w, 2);
+	others_go_on();
+	first_calls();
+	hoard_for_copies(&hoard, &w.proxy->arena);
+	(void)hoard_receives(&hoard, pool(), HOARD_MOST);
+	raw_words(&crowd[0], RAW_V1_CALL(0x700));
+	w.pairs[1].server.holds = w.pairs[2].server.holds = true;
+	others_keep_calling(100 * NSEC_PER_SEC);
+	assert_true(recv_pool_is_starving(pool()));
+	assert_int_equal(ended(), 0);
+	w.pairs[1].server.holds = w.pairs[2].server.holds = false;
+	peer_release(&w.pairs[1].server, true);
+	peer_release(&w.pairs[2].server, true);
+	run(60 * NSEC_PER_SEC);
+	assert_int_equal(ended(), 1);
+	end();
+}
+
 /* A client that answers no Read: the gateway's Read is outstanding while the client's next messages wait. */
 static const struct memnet_pace never = {.answer = 100000 * NSEC_PER_SEC};
 
@@ -317,6 +358,7 @@ int main(void)
 		cmocka_unit_test(progress_of_others_does_not_hide_stuck_sessions),
 		cmocka_unit_test(dropped_messages_do_not_hide_stuck_sessions),
 		cmocka_unit_test(the_time_counts_from_when_sessions_hold_receives),
+		cmocka_unit_test(receives_that_come_back_end_no_session),
 		cmocka_unit_test(a_session_that_waits_for_its_server_stays),
 		cmocka_unit_test(a_client_that_holds_its_part_continues),
 	};
