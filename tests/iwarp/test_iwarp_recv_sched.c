@@ -348,6 +348,29 @@ static void says_until_reported(struct peer *p)
 		look();
 }
 
+/* No Receive is left. Connections that hold none get those that come back, in the order in which they began to wait. */
+static void the_first_that_waits_is_the_first_that_continues(void **state)
+{
+	enum { N = 4 };
+
+	(void)state;
+	start_crowd(N);
+	for (; modest.sent < RECVS - 2; fabric_gave_back(modest.conn)) {
+		say(&modest);
+		sock_pair_wait(&pair, modest.conn, FABRIC_EV_RECV, modest.sent);
+	}
+	for (unsigned i = 0; i < N; i++) {
+		say(&crowd[i]);
+		steps(5);
+	}
+	for (unsigned i = 0; i < N; i++) {
+		assert_int_equal(told(&crowd[i]), 0);
+		assert_int_equal(fabric_post_shared(pair.f, recvs[i], recvs[i]), 0);
+		sock_pair_wait(&pair, crowd[i].conn, FABRIC_EV_RECV, 1);
+	}
+	end_crowd(N);
+}
+
 /* Each has its turn, and does not answer while it has it. */
 static void session_limits_has_its_turn(void)
 {
@@ -576,6 +599,7 @@ int main(void)
 		cmocka_unit_test(the_very_last_receives_are_for_connections_that_hold_none),
 		cmocka_unit_test(several_connections_have_a_turn_at_once),
 		cmocka_unit_test(as_many_are_left_as_one_may_send),
+		cmocka_unit_test(the_first_that_waits_is_the_first_that_continues),
 		cmocka_unit_test(a_connection_that_did_not_use_its_turn_comes_last),
 		cmocka_unit_test(payload_received_in_a_turn_counts_as_use),
 		cmocka_unit_test(a_connection_that_answers_rarely_is_not_first_for_ever),
