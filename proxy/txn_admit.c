@@ -2,9 +2,10 @@
 /*
  * Operation: which calls may run
  *
- * Each direction of a session has a queue, in order of arrival. Its first call starts when it can
- * have a place among the running calls, exposures, and memory for all of its chunks. Until then it
- * holds none of these, so transactions never wait for each other while they hold what others need.
+ * Each direction of a session has a queue. Its calls are in order of arrival, except that some pass
+ * others. The first call starts when it can have a place among the running calls, exposures, and
+ * memory for all of its chunks. Until then it holds none of these, so transactions never wait for
+ * each other while they hold what others need.
  * For memory the queue waits in line with those of other sessions (memory/quota.c).
  *
  * State:  a client's calls wait for memory; calls without chunks, which need none, are behind them.
@@ -14,7 +15,8 @@
  *         otherwise. Of a client's calls that wait only the first holds a transaction block; the
  *         others stay in their Receives.
  * Pinned: tests/isolation/test_same_route.c;
- *         tests/session/test_rooms.c:calls_without_chunks_pass_those_that_wait.
+ *         tests/session/test_rooms.c:calls_without_chunks_pass_those_that_wait,
+ *         :calls_without_chunks_run_beyond_the_limit.
  *
  * State:  a client's waiting calls hold their Receives, which slows the client down. Where
  *         connections share Receives, few may be left.
@@ -133,24 +135,34 @@ static enum txn_verdict try_start(struct txn *t)
 	return TXN_STARTS;
 }
 
+/* Whether @t passes calls that wait: it has no chunks and needs no payload memory. @exposures is
+ * set if so. */
+static bool passes_others(const struct txn *t, unsigned *exposures)
+{
+	return !t->reverse && txn_is_plain(&t->in) && !t->call_held.reasm && !t->in.nplaced &&
+	       txn_need(t, exposures) == 0;
+}
+
 bool txn_start_ahead(struct txn *t)
 {
 	const struct session_queue *q = session_queue(t->s, t->reverse);
 	unsigned exposures;
 
-	if (t->reverse || list_is_empty(&q->waiting) || !txn_is_plain(&t->in) ||
-	    t->call_held.reasm || q->running >= q->limit + PLAIN_BEYOND ||
-	    txn_need(t, &exposures) > 0)
+	if (!passes_others(t, &exposures) || q->running >= q->limit + PLAIN_BEYOND)
 		return false;
-	start(t, 0, 0);
+	start(t, exposures, 0);
 	return true;
 }
 
 enum txn_verdict txn_admit(struct session_queue *q, struct txn **t)
 {
-	if (list_is_empty(&q->waiting) || quota_is_waiting(&q->quota))
+	if (list_is_empty(&q->waiting))
 		return TXN_WAITS;
 	*t = list_first(&q->waiting, struct txn, wait_link);
+	if (txn_start_ahead(*t))
+		return TXN_STARTS;
+	if (quota_is_waiting(&q->quota))
+		return TXN_WAITS;
 	if (leg_reads_are_blocked((*t)->req, &(*t)->in)) /* tried again when that state has ended */
 		return TXN_WAITS;
 	return try_start(*t);
@@ -231,7 +243,14 @@ void txn_move_all(struct session *s, const struct leg *leg)
 
 void txn_queue(struct txn *t)
 {
-	list_add_tail(&session_queue(t->s, t->reverse)->waiting, &t->wait_link);
+	struct list *end = &session_queue(t->s, t->reverse)->waiting, *at = end;
+	unsigned ignored;
+
+	if (passes_others(t, &ignored))
+		while (at->prev != end &&
+		       !passes_others(container_of(at->prev, struct txn, wait_link), &ignored))
+			at = at->prev;
+	list_add_tail(at, &t->wait_link);
 }
 
 int txn_put_by(struct txn *t)

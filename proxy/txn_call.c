@@ -128,7 +128,7 @@ static void begin_wait(struct txn *t, bool waited)
 	txn_run(q);
 	if (list_is_empty(&q->waiting))
 		return;
-	/* @t is the last of the calls that wait. */
+	/* Calls that wait start in order, so @t is one of those that still wait. */
 	if (!waited)
 		txn_count_wait(q);
 	if (txn_put_by(t) < 0)

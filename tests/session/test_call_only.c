@@ -10,7 +10,8 @@
 #include "tests/session/inside.h"
 #include "tests/session/world.h"
 
-enum { CREDITS = 8, MANY = 40 };
+/* PLACES: of clients' calls without chunks. */
+enum { CREDITS = 8, PLACES = CREDITS + 8, MANY = 40 };
 
 static struct world w;
 
@@ -100,15 +101,16 @@ static void call_only_calls_are_in_nobodys_way(void **state)
 	(void)state;
 	for (unsigned rv = 1; rv <= 2; rv++)
 		for (unsigned reverse = 0; reverse < 2; reverse++) {
+			unsigned n = rv == 2 && !reverse ? PLACES : CREDITS;
 			uint64_t done;
 
 			begin(reverse ? rv : 2, reverse ? 2 : rv, reverse);
 			done = caller->done;
-			call_only(CREDITS);
+			call_only(n);
 			assert_int_equal(caller->done, done);
 			assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
 			world_run(&w, 10 * NSEC_PER_SEC);
-			assert_int_equal(proxy_counters(w.proxy)->let_go, CREDITS);
+			assert_int_equal(proxy_counters(w.proxy)->let_go, n);
 			assert_int_equal(caller->done, done + (rv == 2));
 			world_run(&w, 70 * NSEC_PER_SEC);
 			/* A new connection has new credits. */
@@ -228,11 +230,11 @@ static void slow_answers_are_not_lost(void **state)
 	(void)state;
 	for (unsigned late = 0; late < 2; late++) {
 		begin(2, 2, false);
-		call_only(CREDITS);
+		call_only(PLACES);
 		world_run(&w, late * 10 * NSEC_PER_SEC);
-		assert_int_equal(peer_release(responder, true), CREDITS);
+		assert_int_equal(peer_release(responder, true), PLACES);
 		world_run(&w, NSEC_PER_SEC);
-		assert_int_equal(caller->done, late ? 2 : 2 + CREDITS);
+		assert_int_equal(caller->done, late ? 2 : 2 + PLACES);
 		assert_int_equal(proxy_sessions(w.proxy), !late);
 		assert_int_equal(caller->closed, late);
 		end();
@@ -343,10 +345,12 @@ static void pauses_are_no_beginnings(void **state)
 {
 	(void)state;
 	for (unsigned reverse = 0; reverse < 2; reverse++) {
+		unsigned n = reverse ? CREDITS : PLACES;
+
 		begin(2, 2, reverse);
 		caller->holds = true;
 		responder->holds = true;
-		calls(&plain, CREDITS, 0);
+		calls(&plain, n, 0);
 		world_run(&w, NSEC_PER_SEC);
 		responder->holds = false;
 		calls(&plain, 1, 0);
@@ -359,8 +363,8 @@ static void pauses_are_no_beginnings(void **state)
 			assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
 		}
 		world_run(&w, 4 * NSEC_PER_SEC);
-		assert_int_equal(proxy_counters(w.proxy)->let_go, CREDITS);
-		assert_int_equal(peer_busy(caller), CREDITS); /* the last was answered */
+		assert_int_equal(proxy_counters(w.proxy)->let_go, n);
+		assert_int_equal(peer_busy(caller), n); /* the last was answered */
 		(void)peer_forget(responder);
 		end();
 	}
@@ -375,7 +379,7 @@ static void an_answer_in_a_pause_is_a_beginning(void **state)
 	begin(2, 2, false);
 	caller->holds = true;
 	responder->holds = true;
-	calls(&plain, CREDITS - 1, 0);
+	calls(&plain, PLACES - 1, 0);
 	world_run(&w, NSEC_PER_SEC);
 	responder->holds = false;
 	memnet_pace(responder->leg.conn, &slow); /* it gets the next call late, and answers it */
@@ -395,7 +399,7 @@ static void an_answer_in_a_pause_is_a_beginning(void **state)
 	world_run(&w, 50 * NSEC_PER_SEC);
 	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
 	world_run(&w, 15 * NSEC_PER_SEC);
-	assert_int_equal(proxy_counters(w.proxy)->let_go, CREDITS);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, PLACES);
 	(void)peer_forget(responder);
 	end();
 }
@@ -407,13 +411,13 @@ static void a_paused_session_continues_by_itself(void **state)
 
 	(void)state;
 	begin_sharing();
-	call_only(CREDITS);
+	call_only(PLACES);
 	hoard_all_receives(&hoard, &w, 1);
 	world_run(&w, 10 * NSEC_PER_SEC);
 	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
 	hoard_end(&hoard);
 	world_run(&w, 10 * NSEC_PER_SEC);
-	assert_int_equal(proxy_counters(w.proxy)->let_go, CREDITS);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, PLACES);
 	end();
 }
 
@@ -426,7 +430,7 @@ static void a_session_paused_from_the_start_continues(void **state)
 	for (unsigned is_out = 0; is_out < 2; is_out++) {
 		begin_sharing();
 		responder->holds = true;
-		calls(&plain, CREDITS, 0);
+		calls(&plain, PLACES, 0);
 		world_run(&w, 100 * NSEC_PER_SEC); /* no timer is armed any more */
 		responder->holds = false;
 		if (is_out)
@@ -437,7 +441,7 @@ static void a_session_paused_from_the_start_continues(void **state)
 		world_run(&w, 1000 * NSEC_PER_SEC);
 		print_message("out=%u: let go %u, busy %u\n", is_out,
 			      (unsigned)proxy_counters(w.proxy)->let_go, peer_busy(caller));
-		assert_int_equal(proxy_counters(w.proxy)->let_go, CREDITS);
+		assert_int_equal(proxy_counters(w.proxy)->let_go, PLACES);
 		end();
 	}
 }
@@ -454,21 +458,21 @@ static void answers_that_wait_for_memory_are_not_lost(void **state)
 	s = inside_session(w.proxy, 0);
 	responder->holds = true;
 	calls(&longer, 1, 0);
-	calls(&plain, CREDITS - 1, 0);
+	calls(&plain, PLACES - 1, 0);
 	world_run(&w, NSEC_PER_SEC);
 	responder->holds = false;
 	hoard_replies(&hoard, &w.proxy->arena);
-	assert_int_equal(peer_release(responder, true), CREDITS);
+	assert_int_equal(peer_release(responder, true), PLACES);
 	calls(&plain, 1, 0);
 	world_run(&w, 200 * NSEC_PER_SEC);
 	assert_non_null(s->server.stalled);
 	assert_false(list_is_empty(&s->server.rxq));
-	assert_int_equal(s->forward.running, CREDITS);
+	assert_int_equal(s->forward.running, PLACES);
 	assert_true(session_calls_wait(&s->forward));
 	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
 	hoard_end(&hoard);
 	world_run(&w, NSEC_PER_SEC);
-	assert_int_equal(caller->done, 1 + CREDITS + 1);
+	assert_int_equal(caller->done, 1 + PLACES + 1);
 	assert_int_equal(proxy_sessions(w.proxy), 1);
 	end();
 }

@@ -166,6 +166,39 @@ static void calls_without_chunks_pass_those_that_wait(void **state)
 	}
 }
 
+/* The server hangs over as many calls with chunks as may run. A few calls without chunks run all the same, so that
+ * leases are renewed. */
+static void calls_without_chunks_run_beyond_the_limit(void **state)
+{
+	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
+	const struct session_queue *q;
+
+	(void)state;
+	begin(2, 2, 1, 128 << 20);
+	peer_call(client, &plain);
+	world_run(&w, NSEC_PER_SEC);
+	q = &inside_session(w.proxy, 0)->forward;
+	server->holds = true;
+	for (unsigned i = 0; i < q->limit; i++)
+		assert_true(peer_call(client, &chunk));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(q->running, q->limit);
+	server->holds = false;
+	for (unsigned i = 0; i < 12; i++)
+		assert_true(peer_call(client, &plain));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(client->done, 1 + 12);
+	server->holds = true;
+	for (unsigned i = 0; i < 12; i++)
+		assert_true(peer_call(client, &plain));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(q->running, q->limit + 8);
+	server->holds = false;
+	peer_release(server, true);
+	world_run(&w, NSEC_PER_SEC);
+	end();
+}
+
 /* A call that needs more than a quarter of the range is reported at once, and others go on. */
 static void a_call_that_never_fits_is_reported(void **state)
 {
@@ -555,6 +588,7 @@ int main(void)
 		cmocka_unit_test(a_first_call_waits_too),
 		cmocka_unit_test(calls_that_wait_keep_their_order_and_let_replies_pass),
 		cmocka_unit_test(calls_without_chunks_pass_those_that_wait),
+		cmocka_unit_test(calls_without_chunks_run_beyond_the_limit),
 		cmocka_unit_test(a_call_that_never_fits_is_reported),
 		cmocka_unit_test(calls_of_servers_wait_beside_those_of_clients),
 		cmocka_unit_test(each_session_has_its_turn),
