@@ -199,6 +199,31 @@ static void calls_without_chunks_run_beyond_the_limit(void **state)
 	end();
 }
 
+/* A client answers no Read of as many as it likes. Messages to it still find places in the queue of its connection. */
+static void reads_leave_places_to_messages(void **state)
+{
+	static const struct memnet_pace never = {.answer = 1000 * NSEC_PER_SEC};
+	static const struct peer_spec two = {
+		.body = 128, .reply = 24, .segs = 1, .nreads = 2, .reads = {3000, 3000}};
+	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
+
+	(void)state;
+	begin(2, 2, 1, 128 << 20);
+	peer_call(client, &plain);
+	world_run(&w, NSEC_PER_SEC);
+	memnet_pace(client->leg.conn, &never);
+	for (unsigned i = 0; i < 48; i++)
+		assert_true(peer_call(client, &two));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(inside_session(w.proxy, 0)->ops[PROXY_CLIENT].reads.posted, 64);
+	assert_true(peer_call(server, &plain));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(server->done, 1);
+	world_run(&w, 100 * NSEC_PER_SEC); /* D2 ends the session */
+	world_quit(&w);
+	world_free(&w);
+}
+
 /* A call that needs more than a quarter of the range is reported at once, and others go on. */
 static void a_call_that_never_fits_is_reported(void **state)
 {
@@ -589,6 +614,7 @@ int main(void)
 		cmocka_unit_test(calls_that_wait_keep_their_order_and_let_replies_pass),
 		cmocka_unit_test(calls_without_chunks_pass_those_that_wait),
 		cmocka_unit_test(calls_without_chunks_run_beyond_the_limit),
+		cmocka_unit_test(reads_leave_places_to_messages),
 		cmocka_unit_test(a_call_that_never_fits_is_reported),
 		cmocka_unit_test(calls_of_servers_wait_beside_those_of_clients),
 		cmocka_unit_test(each_session_has_its_turn),
