@@ -36,6 +36,8 @@ struct iwarp_wake {
 };
 
 #define IWARP_TRIM_INTERVAL (10 * NSEC_PER_SEC)
+/* Time for the peer's FIN, and for a Terminate to get out. */
+enum { IWARP_LINGER_MS = 1000 };
 #define IWARP_RECLAIM_INTERVAL (250 * NSEC_PER_MS)
 
 enum { SOCK_CONGESTION = 17 }; /* the name of a congestion control, and NUL */

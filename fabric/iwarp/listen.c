@@ -24,7 +24,9 @@
  * State:  this worker has more sessions than another one (.is_fullest), and a client connects.
  * Danger: all connections of one client go to one worker, and the other workers are idle.
  * Rule:   the watch is removed for LEAVE_MS at most, or until .is_fullest is cleared; another
- *         instance accepts.
+ *         instance accepts. After LEAVE_MS the worker wakes up and sets .is_fullest anew, because
+ *         it may have the fewest sessions by then, and no other worker would accept.
+ * Pinned: tests/iwarp/test_iwarp_setups.c:the_fullest_worker_accepts_later
  */
 
 enum { BACKLOG = 1024, PAUSE_MS = 100, LEAVE_MS = 5 };

@@ -15,13 +15,14 @@
  * Danger: close() of a socket with unread octets sends a reset, which overtakes the Reply Frame. A
  *         peer that has sent more than its Request would never learn the reason.
  * Rule:   this end closes only its direction of the stream, discards input, and frees the
- *         connection at the peer's FIN. The wait is limited in time (REJECT_MS), octets
+ *         connection at the peer's FIN. The wait is limited in time (IWARP_LINGER_MS), octets
  *         (REJECT_OCTETS) and number of connections (REJECT_MAX; the oldest one ends).
  * Pinned: tests/iwarp/test_iwarp_faults.c:test_rejection_is_not_overtaken,
- *         :test_rejected_and_silent.
+ *         :test_rejected_and_silent,
+ *         tests/iwarp/test_iwarp_setups.c:a_rejected_peer_that_talks_on_is_closed.
  */
 
-enum { REJECT_MS = 1000, REJECT_OCTETS = 65536, REJECT_MAX = 64 };
+enum { REJECT_OCTETS = 65536, REJECT_MAX = 64 };
 
 /* Return: whether the connection may be freed. */
 static bool is_over(struct iwarp_conn *c)
@@ -63,6 +64,6 @@ void reject_begin(struct iwarp_conn *c)
 	list_add_tail(&iw->rejected, &c->setup);
 	if (++iw->rejected_count > REJECT_MAX)
 		iwarp_conn_free(list_first(&iw->rejected, struct iwarp_conn, setup));
-	iwarp_conn_deadline(c, REJECT_MS);
+	iwarp_conn_deadline(c, IWARP_LINGER_MS);
 	reject_ready(c); /* octets that came with the Request cause no further edge event */
 }

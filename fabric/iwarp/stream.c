@@ -79,7 +79,6 @@ enum {
 	DRAIN_MS = 5000,     /* orderly end: time for what was posted before */
 	PROBE_MS = 50,
 	TURN_PROBES = 64, /* connections of `probes` looked at in one tick */
-	LINGER_MS = 1000, /* time for the peer's FIN, and for a Terminate to get out */
 	ACK_MS = 1, /* first wait for the peer's acknowledgement; each next one is twice as long */
 	ACK_LOOKS = 10, /* number of these waits: one second in all */
 };
@@ -231,7 +230,7 @@ static void half_close(struct iwarp_conn *c)
 	}
 	c->fin_sent = true;
 	c->state = IWARP_LINGER;
-	iwarp_conn_deadline(c, LINGER_MS);
+	iwarp_conn_deadline(c, IWARP_LINGER_MS);
 }
 
 /* Adapts the state of @c to that of its queue pair. */
@@ -241,7 +240,7 @@ static void follow(struct iwarp_conn *c)
 		iwarp_conn_activate(c);
 	if (c->state == IWARP_OPEN && c->qp.state == QP_TERMINATING) {
 		c->state = IWARP_CLOSING;
-		iwarp_conn_deadline(c, LINGER_MS);
+		iwarp_conn_deadline(c, IWARP_LINGER_MS);
 	}
 	if (c->state < IWARP_CLOSED && c->qp.state == QP_DEAD)
 		iwarp_conn_end(c, 0, NULL);

@@ -310,6 +310,37 @@ static int set_own(void **state)
 	return fabric_addr_parse(text, 0, &own);
 }
 
+/* A peer takes the last octets of an ended connection as slowly as it likes. That takes it 100 s, and the connection ends
+ * before. */
+static void a_slow_peer_does_not_keep_an_ended_connection(void **state)
+{
+	struct fabric_sge sge = {octets, LEN};
+	struct server s = {.fd = -1};
+	uint8_t sip[4096];
+	nsec_t begin;
+
+	(void)state;
+	start(false);
+	server_listen(&s, SOME);
+	server_open(&s);
+	for (int i = 0; i < SENDS; i++)
+		assert_int_equal(fabric_send(pair.client, &sge, 1, 0, NULL), 0);
+	fabric_disconnect(pair.client);
+	begin = poll_loop_now();
+	for (nsec_t next = begin; !sock_pair_count(&pair, pair.client, FABRIC_EV_DISCONNECTED);
+	     sock_pair_step(&pair))
+		if (poll_loop_now() >= next) {
+			next += 100 * NSEC_PER_MS;
+			assert_true(recv(s.fd, sip, sizeof(sip), 0) > 0);
+			assert_true(next < begin + 10 * NSEC_PER_SEC);
+		}
+	assert_true(poll_loop_now() - begin >= 5 * NSEC_PER_SEC);
+	assert_int_equal(sock_pair_wait(&pair, pair.client, FABRIC_EV_DISCONNECTED, 1)->status,
+			 ERR_TIMEOUT);
+	server_close(&s);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -318,6 +349,7 @@ int main(void)
 		cmocka_unit_test(a_peer_that_acknowledges_late_gets_a_fin),
 		cmocka_unit_test(a_reset_behind_a_full_window_is_noticed),
 		cmocka_unit_test(an_unreachable_peer_is_no_reset),
+		cmocka_unit_test(a_slow_peer_does_not_keep_an_ended_connection),
 	};
 
 	return cmocka_run_group_tests(tests, set_own, NULL);

@@ -229,6 +229,51 @@ static void their_memory_is_reported(void **state)
 	assert_int_equal(fabric_pooled(pair.f), before);
 }
 
+/* A peer that was rejected may say a little more, but not for as long as it likes. */
+static void a_rejected_peer_that_talks_on_is_closed(void **state)
+{
+	enum { PIECE = 4096, PIECES = 50 };
+	static const uint8_t more[PIECE];
+	unsigned sent = 0;
+	int fd;
+
+	(void)state;
+	pair.reject = 1;
+	fd = connect_from("127.0.0.4");
+	assert_int_equal(send(fd, "MPA ID Req Frame\0\1\0\0", 20, 0), 20);
+	while (pair.requests < 1)
+		sock_pair_step(&pair);
+	for (; sent < PIECES && send(fd, more, PIECE, MSG_NOSIGNAL) > 0; sent++)
+		sock_pair_step(&pair);
+	assert_in_range(sent, 65536 / PIECE, PIECES - 1);
+	close(fd);
+}
+
+/* Another worker has fewer sessions. This worker leaves a connection to it, and soon looks again. */
+static void the_fullest_worker_accepts_later(void **state)
+{
+	nsec_t looks_at = NSEC_NEVER;
+	unsigned looks = 0;
+	int fd;
+
+	(void)state;
+	pair.f->is_fullest = true;
+	fd = connect_from("127.0.0.5");
+	for (nsec_t end = poll_loop_now() + 500 * NSEC_PER_MS; looks < 2; sock_pair_step(&pair)) {
+		nsec_t next = fabric_deadline(pair.f), now = poll_loop_now();
+
+		looks += next != looks_at && next <= now + 5 * NSEC_PER_MS;
+		looks_at = next;
+		assert_int_equal(pair.f->arrived, 0);
+		assert_true(now < end);
+	}
+	pair.f->is_fullest = false;
+	for (int i = 0; i < 10 && !pair.f->arrived; i++)
+		sock_pair_step(&pair);
+	assert_int_equal(pair.f->arrived, 1);
+	close(fd);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -240,6 +285,8 @@ int main(void)
 		T(a_server_that_speaks_something_else_is_reported),
 		T(a_server_with_too_much_read_depth_gets_a_terminate),
 		T(their_memory_is_reported),
+		T(a_rejected_peer_that_talks_on_is_closed),
+		T(the_fullest_worker_accepts_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
