@@ -159,7 +159,7 @@ struct session_queue {
 	struct list deferred;
 	struct quota_member block_quota; /* waits for a block for the first of .deferred */
 	struct txn_cached *cached;	 /* cached transaction blocks, charged to .block_quota */
-	struct list cached_link; /* in proxy.caching_queues; self-linked if .cached is empty */
+	struct list cached_link;   /* in proxy.caching_queues; self-linked if .cached is empty */
 	struct list waiting;	   /* txns not admitted yet, in order */
 	struct quota_member quota; /* quota of payload memory; waits for the first of .waiting */
 	size_t taken_bytes;	   /* octets of payload memory that admitted txns hold */
@@ -185,8 +185,8 @@ struct session_upstream {
 enum { SESSION_UPSTREAM_BYTES = sizeof(struct session_upstream) + 64 };
 
 struct session {
-	struct list link; /* in proxy.sessions */
-	struct list dirty; /* in proxy.dirty (to be pumped, or freed if dead); self-linked: not */
+	struct list link;   /* in proxy.sessions */
+	struct list dirty;  /* in proxy.dirty (to be pumped, or freed if dead); self-linked: not */
 	size_t fixed_bytes; /* octets of Receives and headers of both legs */
 	struct proxy *proxy;
 	struct route_state *route;

@@ -37,8 +37,7 @@ void txn_copy_out_deferred(struct session_queue *q);
  *
  * Return: false, and nothing happened, if it cannot have a block.
  */
-bool txn_take_deferred(struct session_queue *q, struct leg_out *out,
-		       struct txn **t) WARN_UNUSED;
+bool txn_take_deferred(struct session_queue *q, struct leg_out *out, struct txn **t) WARN_UNUSED;
 
 /** txn_drop_deferred - the session ends: drop the calls of @q that wait for a block. */
 void txn_drop_deferred(struct session_queue *q);
