@@ -168,9 +168,9 @@ static uint64_t needed_reply(uint64_t takes, uint32_t known, uint64_t responder_
 
 /* struct reply - what is known of a reply when its call goes out. */
 struct reply {
-	uint32_t known; /* octets that the procedure can return; 0 unknown */
-	bool is_vague;	/* .known is 0, or too large to be a bound */
-	bool is_nfs;
+	uint32_t known;	    /* octets that the procedure can return; 0 unknown */
+	bool is_vague;	    /* .known is 0, or too large to be a bound */
+	bool may_be_nfs;    /* the program is NFS, or not known: the call is in a chunk */
 	bool is_guess;	    /* .known has names in it that NFS has no limit for */
 	uint64_t offered;   /* the requester's Reply chunk; 0 none */
 	uint64_t takes;	    /* octets that the requester takes inline */
@@ -252,7 +252,7 @@ static uint64_t planned_chunk(const struct reply *r, const struct plan_end *from
 {
 	if (r->offered || from->traits->continues || reverse)
 		return r->offered;
-	return r->is_vague && r->is_nfs ? r->takes : 0;
+	return r->is_vague && r->may_be_nfs ? r->takes : 0;
 }
 
 /* Find out what the responder can send inline, what the requester offered, and the longest reply
@@ -266,9 +266,9 @@ static void plan_foresee(struct reply *r, const struct plan_in *in)
 	*r = (struct reply){.is_vague = true, .is_placed = in->call->nwrites > 0};
 	r->offered = in->call->has_reply ? in->call->reply.length : 0;
 	r->responder = less_header(to->limits.recv_bytes, plan_reply_header(in, to->traits, true));
+	r->may_be_nfs = hdr ? hdr->prog == PROG_NFS : in->call->has_body_chunk;
 	if (!hdr || !in->call->nbody)
 		return;
-	r->is_nfs = hdr->prog == PROG_NFS;
 	r->known = nfs_reply_max(hdr, in->call->body[0], in->call, &r->is_guess);
 	r->is_vague =
 		!r->known || (hdr->prog == PROG_NFS && hdr->vers == 4 && r->known > UNKNOWN_REPLY);

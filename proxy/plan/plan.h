@@ -121,8 +121,8 @@ void plan_shape(struct plan_in *in);
  *
  * To a version 2 responder it offers:
  * - The Reply chunk that the requester offered, if there is one.
- * - If a version 1 requester offered none, and replies of an NFS procedure may be longer than the
- *   requester takes inline: a chunk as long as the requester takes inline. The chunk tells the
+ * - If a version 1 requester offered none, and replies of an NFS procedure (or of a call in a chunk,
+ *   whose program is not known) may be longer than the requester takes inline: a chunk as long as the requester takes inline. The chunk tells the
  *   responder the longest reply expected (draft-07 6.6.3), which nothing else in version 2 does.
  * - None if the responder takes no more segments.
  */

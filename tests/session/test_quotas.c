@@ -297,6 +297,28 @@ static void a_version_1_threshold_goes_along(void **state)
 	got_it(1);
 }
 
+/* The program of a call that comes in a chunk is not known when the length of its reply is planned. It may be NFS,
+ * as a WRITE with Kerberos is. */
+static void a_threshold_goes_along_with_a_long_call(void **state)
+{
+	const struct peer_spec spec = {.body = 9000, .by_chunk = true, .reply = 24, .segs = 1};
+	struct setup s = little(1, 2);
+	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
+
+	(void)state;
+	world_new(&w, &s);
+	world_connect(&w);
+	server->holds = true;
+	assert_true(peer_call(client, &spec));
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(server->serves[0].held_back && server->serves[0].in.has_reply);
+	assert_int_equal(server->serves[0].in.reply.length, client->cfg.inline_bytes - 28);
+	assert_int_equal(peer_release(server, true), 1);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(client->done, 1);
+	end();
+}
+
 static struct hoard hoard;
 
 /* However many servers' calls were copied out of their Receives, a client that connects then finds all memory that
@@ -326,6 +348,7 @@ int main(void)
 		cmocka_unit_test(a_promise_takes_no_memory),
 		cmocka_unit_test(a_compound_takes_what_its_operations_can_need),
 		cmocka_unit_test(a_version_1_threshold_goes_along),
+		cmocka_unit_test(a_threshold_goes_along_with_a_long_call),
 		cmocka_unit_test(calls_copied_out_leave_connections_theirs),
 	};
 
