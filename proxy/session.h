@@ -7,6 +7,7 @@
 #include "base/timer.h"
 #include "fabric/preauth_queue.h"
 #include "proxy/deadlines.h"
+#include "proxy/gss_order.h"
 #include "proxy/handshake_limit.h"
 #include "proxy/leg/leg.h"
 #include "proxy/plan/hop.h"
@@ -157,6 +158,7 @@ struct session_queue {
 	struct session *s;
 	/* Calls that wait for a transaction block, in order: txn_alloc.c. */
 	struct list deferred;
+	struct gss_order gss_order;	 /* which calls may pass those that wait */
 	struct quota_member block_quota; /* waits for a block for the first of .deferred */
 	struct txn_cached *cached;	 /* cached transaction blocks, charged to .block_quota */
 	struct list cached_link;   /* in proxy.caching_queues; self-linked if .cached is empty */

@@ -12,7 +12,7 @@
  * Danger: NFS leases expire, because RENEW or SEQUENCE waits behind READs that a server does not
  *         answer.
  * Rule:   calls without chunks pass all calls that wait, up to PLAIN_BEYOND more than may run
- *         otherwise. Of a client's calls that wait only the first holds a transaction block; the
+ *         otherwise. Calls of RPCSEC_GSS do so in small numbers (gss_order.c). Of a client's calls that wait only the first holds a transaction block; the
  *         others stay in their Receives.
  * Pinned: tests/isolation/test_same_route.c;
  *         tests/session/test_rooms.c:calls_without_chunks_pass_those_that_wait,
@@ -43,11 +43,20 @@
 
 enum { PLAIN_BEYOND = 8 }; /* calls without chunks that may run beyond the limit of the queue */
 
-bool txn_has_turn(const struct session_queue *q, const struct leg_out *call)
+/* Whether no call that waits is before @call. */
+static bool is_next(const struct session_queue *q, const struct leg_out *call)
 {
-	if (txn_is_plain(call->msg) && !call->held.reasm)
-		return true;
 	return list_is_empty(&q->deferred) && (call->reverse || list_is_empty(&q->waiting));
+}
+
+bool txn_has_turn(struct session_queue *q, const struct leg_out *call)
+{
+	if (is_next(q, call)) {
+		gss_order_none_waits(&q->gss_order);
+		return true;
+	}
+	return txn_is_plain(call->msg) && !call->held.reasm &&
+	       gss_order_may_pass(&q->gss_order, call->msg);
 }
 
 static bool take_memory(struct txn *t, size_t need)
@@ -255,6 +264,7 @@ void txn_queue(struct txn *t)
 
 int txn_put_by(struct txn *t)
 {
+	gss_order_waits(&session_queue(t->s, t->reverse)->gss_order, &t->in);
 	if (t->reverse)
 		return copy_out(t);
 	txn_move_call(t);

@@ -21,7 +21,7 @@ static inline bool txn_is_plain(const struct rpc_msg *call)
 
 /** txn_has_turn - whether @call, which came in @q, may have a transaction block now: no call
  * waits before it, or it may pass the calls that do. */
-bool txn_has_turn(const struct session_queue *q, const struct leg_out *call);
+bool txn_has_turn(struct session_queue *q, const struct leg_out *call);
 
 /** txn_start_ahead - start @t, whatever calls wait in its queue, if it needs nothing that they wait
  * for. Return: whether it was started. */

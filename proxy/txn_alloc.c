@@ -140,9 +140,12 @@ void txn_count_wait(struct session_queue *q)
 int txn_defer(struct session_queue *q, const struct leg_out *out)
 {
 	struct leg *req = session_requester(q);
-	bool is_copied = (out->reverse || leg_should_copy_out(req)) &&
-			 leg_defer_copy(req, out, &q->deferred);
+	bool is_copied;
 
+	if (!out->reverse)
+		gss_order_deferred(&q->gss_order, out->msg);
+	is_copied = (out->reverse || leg_should_copy_out(req)) &&
+		    leg_defer_copy(req, out, &q->deferred);
 	if (out->reverse && !is_copied)
 		return ERR_AGAIN;
 	if (!is_copied)
@@ -165,9 +168,11 @@ bool txn_take_deferred(struct session_queue *q, struct leg_out *out, struct txn 
 		return false;
 	leg_redecode(req, &q->deferred, out);
 	*t = txn_alloc_block(q, out->msg);
-	if (*t)
-		leg_undefer(req, &q->deferred);
-	return *t != NULL;
+	if (!*t)
+		return false;
+	leg_undefer(req, &q->deferred);
+	gss_order_taken(&q->gss_order);
+	return true;
 }
 
 void txn_drop_deferred(struct session_queue *q)

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * State:  a client's call waits for memory or for a place. Its calls without chunks pass it
+ *         (txn_admit.c). The calls have sequence numbers of RPCSEC_GSS, by user, in the order in
+ *         which the client sent them.
+ * Danger: the server drops the call that waited in silence, because its number is behind the window
+ *         of its context (RFC 2203 5.3.3.1). The client waits until its own time is over, 60 s in
+ *         Linux, and then ends the connection. Servers have windows of 32 (ntirpc) to 128 numbers
+ *         (Linux). The gateway does not see them, because contexts may be set up over TCP.
+ * Rule:   while calls of a context wait, GSS_MAY_PASS calls of it pass others in a period. Further
+ *         ones wait in their order. A period ends when all calls have begun that were waiting at
+ *         its begin. So a call waits in two periods at most, and 16 calls of its context pass it.
+ *         Calls of other contexts pass as before, for example those that renew a lease. If a call
+ *         that waits is in a chunk, its context is not known, and the rule is for all contexts.
+ * Pinned: tests/session/test_gss_window.c:a_call_that_waits_stays_in_its_window, decision 161.
+ */
+#include <string.h>
+
+#include "proxy/gss_order.h"
+#include "rpc/msg.h"
+#include "xdr/cursor.h"
+
+enum {
+	GSS_MAY_PASS = 8,
+	CALL_HEADER = 24, /* octets before the credential */
+	/* RFC 5531 8.2, RFC 2203 5 */
+	RPCSEC_GSS = 6,
+	GSS_DATA = 0,
+	MAX_AUTH_OCTETS = 400,
+};
+
+/* Find the slot of the context of @call. Return: false if the call has no sequence number. */
+static bool slot_of(const struct rpc_msg *call, unsigned *slot)
+{
+	uint32_t hash = 2166136261; /* FNV-1a */
+	struct xdr_in x, cred;
+	struct view handle;
+
+	if (call->nbody == 0)
+		return false;
+	xdr_in_init(&x, call->body[0]);
+	xdr_skip(&x, CALL_HEADER);
+	if (xdr_get_u32(&x) != RPCSEC_GSS)
+		return false;
+	xdr_in_init(&cred, xdr_get_opaque(&x, MAX_AUTH_OCTETS));
+	xdr_skip(&cred, 4); /* version */
+	if (xdr_get_u32(&cred) != GSS_DATA)
+		return false;
+	xdr_skip(&cred, 2 * 4); /* sequence number, service */
+	handle = xdr_get_opaque(&cred, MAX_AUTH_OCTETS);
+	for (size_t i = 0; i < handle.len; i++)
+		hash = (hash ^ handle.data[i]) * 16777619;
+	*slot = (hash ^ hash >> 16) % GSS_ORDER_SLOTS;
+	return !x.failed && !cred.failed;
+}
+
+static void begin_period(struct gss_order *o)
+{
+	memset(o->passed, 0, sizeof(o->passed));
+	o->waited = o->waits;
+	o->waits = 0;
+	o->last = o->deferred;
+}
+
+bool gss_order_may_pass(struct gss_order *o, const struct rpc_msg *call)
+{
+	unsigned slot;
+
+	if (!slot_of(call, &slot) || !((o->waits | o->waited) >> slot & 1))
+		return true;
+	if (o->passed[slot] >= GSS_MAY_PASS)
+		return false;
+	o->passed[slot]++;
+	return true;
+}
+
+void gss_order_none_waits(struct gss_order *o)
+{
+	begin_period(o);
+	o->waited = 0;
+}
+
+void gss_order_waits(struct gss_order *o, const struct rpc_msg *call)
+{
+	unsigned slot;
+
+	if (call->nbody == 0)
+		o->waits = UINT16_MAX;
+	else if (slot_of(call, &slot))
+		o->waits |= (uint16_t)(1u << slot);
+}
+
+void gss_order_deferred(struct gss_order *o, const struct rpc_msg *call)
+{
+	o->deferred++;
+	gss_order_waits(o, call);
+}
+
+void gss_order_taken(struct gss_order *o)
+{
+	if (++o->taken > o->last)
+		begin_period(o);
+}
