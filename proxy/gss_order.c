@@ -12,7 +12,7 @@
  *         its begin. So a call waits in two periods at most, and 16 calls of its context pass it.
  *         Calls of other contexts pass as before, for example those that renew a lease. If a call
  *         that waits is in a chunk, its context is not known, and the rule is for all contexts.
- * Pinned: tests/session/test_gss_window.c:a_call_that_waits_stays_in_its_window, decision 161.
+ * Pinned: tests/session/test_gss_window.c:a_call_that_waits_stays_in_its_window, decision 162.
  */
 #include <string.h>
 

@@ -163,6 +163,7 @@ struct session_queue {
 	struct txn_cached *cached;	 /* cached transaction blocks, charged to .block_quota */
 	struct list cached_link;   /* in proxy.caching_queues; self-linked if .cached is empty */
 	struct list waiting;	   /* txns not admitted yet, in order */
+	struct list passing;	   /* others, that need nothing but a place, in order */
 	struct quota_member quota; /* quota of payload memory; waits for the first of .waiting */
 	size_t taken_bytes;	   /* octets of payload memory that admitted txns hold */
 	/* Txns admitted, and the limit of that number, whatever the peers' credits allow. */
@@ -287,7 +288,8 @@ static inline struct leg *session_responder(const struct session_queue *q)
 /** session_calls_wait - whether calls wait in @q, for a transaction block or for admission. */
 static inline bool session_calls_wait(const struct session_queue *q)
 {
-	return !list_is_empty(&q->waiting) || !list_is_empty(&q->deferred);
+	return !list_is_empty(&q->waiting) || !list_is_empty(&q->passing) ||
+	       !list_is_empty(&q->deferred);
 }
 
 /** session_awaits_server - whether the server leg of @s is in set-up. */

@@ -117,6 +117,7 @@ static void open_queue(struct session *s, struct session_queue *q, uint32_t a, u
 	if (q->limit == 0)
 		q->limit = 1;
 	list_init(&q->waiting);
+	list_init(&q->passing);
 	list_init(&q->deferred);
 }
 

@@ -2,21 +2,21 @@
 /*
  * Operation: which calls may run
  *
- * Each direction of a session has a queue. Its calls are in order of arrival, except that some pass
- * others. The first call starts when it can have a place among the running calls, exposures, and
- * memory for all of its chunks. Until then it holds none of these, so transactions never wait for
- * each other while they hold what others need.
+ * Each direction of a session has a queue, in order of arrival. Its first call starts when it can
+ * have a place among the running calls, exposures, and memory for all of its chunks. Until then it
+ * holds none of these, so transactions never wait for each other while they hold what others need.
  * For memory the queue waits in line with those of other sessions (memory/quota.c).
  *
  * State:  a client's calls wait for memory; calls without chunks, which need none, are behind them.
  * Danger: NFS leases expire, because RENEW or SEQUENCE waits behind READs that a server does not
  *         answer.
- * Rule:   calls without chunks pass all calls that wait, up to PLAIN_BEYOND more than may run
- *         otherwise. Calls of RPCSEC_GSS do so in small numbers (gss_order.c). Of a client's calls that wait only the first holds a transaction block; the
- *         others stay in their Receives.
+ * Rule:   calls without chunks pass all calls that wait. Up to PLAIN_BEYOND of them run beyond the
+ *         limit. Further ones wait for a place alone (.passing). With RPCSEC_GSS few calls pass
+ *         others (gss_order.c). Of a client's calls that wait only the first holds a transaction
+ *         block; the others stay in their Receives.
  * Pinned: tests/isolation/test_same_route.c;
  *         tests/session/test_rooms.c:calls_without_chunks_pass_those_that_wait,
- *         :calls_without_chunks_run_beyond_the_limit.
+ *         :calls_without_chunks_run_beyond_the_limit, :calls_without_chunks_wait_for_places_alone.
  *
  * State:  a client's waiting calls hold their Receives, which slows the client down. Where
  *         connections share Receives, few may be left.
@@ -152,26 +152,24 @@ static bool passes_others(const struct txn *t, unsigned *exposures)
 	       txn_need(t, exposures) == 0;
 }
 
-bool txn_start_ahead(struct txn *t)
+struct txn *txn_admit_passing(struct session_queue *q)
 {
-	const struct session_queue *q = session_queue(t->s, t->reverse);
-	unsigned exposures;
+	unsigned exposures = 0;
+	struct txn *t;
 
-	if (!passes_others(t, &exposures) || q->running >= q->limit + PLAIN_BEYOND)
-		return false;
+	if (list_is_empty(&q->passing) || q->running >= q->limit + PLAIN_BEYOND)
+		return NULL;
+	t = list_first(&q->passing, struct txn, wait_link);
+	(void)txn_need(t, &exposures);
 	start(t, exposures, 0);
-	return true;
+	return t;
 }
 
 enum txn_verdict txn_admit(struct session_queue *q, struct txn **t)
 {
-	if (list_is_empty(&q->waiting))
+	if (list_is_empty(&q->waiting) || quota_is_waiting(&q->quota))
 		return TXN_WAITS;
 	*t = list_first(&q->waiting, struct txn, wait_link);
-	if (txn_start_ahead(*t))
-		return TXN_STARTS;
-	if (quota_is_waiting(&q->quota))
-		return TXN_WAITS;
 	if (leg_reads_are_blocked((*t)->req, &(*t)->in)) /* tried again when that state has ended */
 		return TXN_WAITS;
 	return try_start(*t);
@@ -250,21 +248,18 @@ void txn_move_all(struct session *s, const struct leg *leg)
 		txn_copy_out_deferred(&s->forward);
 }
 
-void txn_queue(struct txn *t)
+struct list *txn_queue(struct txn *t)
 {
-	struct list *end = &session_queue(t->s, t->reverse)->waiting, *at = end;
-	unsigned ignored;
+	struct session_queue *q = session_queue(t->s, t->reverse);
+	unsigned exposures;
+	struct list *line = passes_others(t, &exposures) ? &q->passing : &q->waiting;
 
-	if (passes_others(t, &ignored))
-		while (at->prev != end &&
-		       !passes_others(container_of(at->prev, struct txn, wait_link), &ignored))
-			at = at->prev;
-	list_add_tail(at, &t->wait_link);
+	list_add_tail(line, &t->wait_link);
+	return line;
 }
 
 int txn_put_by(struct txn *t)
 {
-	gss_order_waits(&session_queue(t->s, t->reverse)->gss_order, &t->in);
 	if (t->reverse)
 		return copy_out(t);
 	txn_move_call(t);

@@ -23,12 +23,13 @@ static inline bool txn_is_plain(const struct rpc_msg *call)
  * waits before it, or it may pass the calls that do. */
 bool txn_has_turn(struct session_queue *q, const struct leg_out *call);
 
-/** txn_start_ahead - start @t, whatever calls wait in its queue, if it needs nothing that they wait
- * for. Return: whether it was started. */
-bool txn_start_ahead(struct txn *t);
+/** txn_queue - append @t to the calls that wait for admission, or to those that pass them. Return:
+ * that list, .waiting or .passing of its queue. */
+struct list *txn_queue(struct txn *t);
 
-/** txn_queue - add @t to the calls that wait for admission: before the calls that it may pass. */
-void txn_queue(struct txn *t);
+/** txn_admit_passing - start the first of the calls that pass others, if there is a place for it.
+ * Return: it, or NULL. */
+struct txn *txn_admit_passing(struct session_queue *q);
 
 /** txn_admit - try to admit the first call that waits in @q. Return: the verdict, about @t unless
  * TXN_WAITS. */

@@ -107,6 +107,8 @@ void txn_run(struct session_queue *q)
 	enum txn_verdict verdict;
 	struct txn *t;
 
+	while ((t = txn_admit_passing(q)))
+		begin_now(t);
 	while ((verdict = txn_admit(q, &t)) != TXN_WAITS) {
 		if (verdict == TXN_IMPOSSIBLE)
 			txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
@@ -119,16 +121,15 @@ void txn_run(struct session_queue *q)
 static void begin_wait(struct txn *t, bool waited)
 {
 	struct session_queue *q = session_queue(t->s, t->reverse);
+	const struct list *line;
 
-	if (txn_start_ahead(t)) {
-		begin_now(t);
-		return;
-	}
-	txn_queue(t);
+	line = txn_queue(t);
 	txn_run(q);
-	if (list_is_empty(&q->waiting))
+	if (list_is_empty(line))
 		return;
-	/* Calls that wait start in order, so @t is one of those that still wait. */
+	/* @t is the last of its line. */
+	if (line == &q->waiting)
+		gss_order_waits(&q->gss_order, &t->in);
 	if (!waited)
 		txn_count_wait(q);
 	if (txn_put_by(t) < 0)

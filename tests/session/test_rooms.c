@@ -224,6 +224,39 @@ static void reads_leave_places_to_messages(void **state)
 	world_free(&w);
 }
 
+/* If more calls without chunks come at once than may run, they wait for places, but not for the memory that a call
+ * before them waits for. */
+static void calls_without_chunks_wait_for_places_alone(void **state)
+{
+	enum { CREDITS = 20, BURST = 60 };
+	struct setup s = setup_defaults(LEG_V2, LEG_V2, 65);
+	struct peer *client = &w.pairs[0].client;
+	struct buf_arena *arena;
+
+	(void)state;
+	s.memory = 32 << 20;
+	s.credits = CREDITS;
+	world_new(&w, &s);
+	world_connect(&w);
+	arena = &w.proxy->arena;
+	assert_true(peer_call(client, &plain));
+	world_run(&w, NSEC_PER_SEC);
+	hoard_zone(&hoard, arena, BUF_ZONE_ORDINARY);
+	for (unsigned i = 0; i < arena->parts; i++)
+		hoard_zone(&hoard, arena, buf_own_zone(arena, BUF_TRANSACTION, i));
+	assert_true(peer_call(client, &chunk));
+	world_run(&w, NSEC_PER_SEC);
+	for (unsigned i = 0; i < BURST; i++)
+		assert_true(peer_call(client, &plain));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(client->done, 1 + BURST);
+	assert_int_equal(calls_that_wait(), 1);
+	hoard_end(&hoard);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(client->done, 2 + BURST);
+	end();
+}
+
 /* A call that needs more than a quarter of the range is reported at once, and others go on. */
 static void a_call_that_never_fits_is_reported(void **state)
 {
@@ -615,6 +648,7 @@ int main(void)
 		cmocka_unit_test(calls_without_chunks_pass_those_that_wait),
 		cmocka_unit_test(calls_without_chunks_run_beyond_the_limit),
 		cmocka_unit_test(reads_leave_places_to_messages),
+		cmocka_unit_test(calls_without_chunks_wait_for_places_alone),
 		cmocka_unit_test(a_call_that_never_fits_is_reported),
 		cmocka_unit_test(calls_of_servers_wait_beside_those_of_clients),
 		cmocka_unit_test(each_session_has_its_turn),
