@@ -14,9 +14,9 @@
  *         a server counts as down, and its clients move; or a session ends.
  * Rule:   a pause is noticed by a timer that was due PAUSE_LEAST ago. After a pause the limits of
  *         peers begin anew: the set-up of connections (E11, E12), look-ups (E16), probes,
- *         handshakes (E15), messages that were begun (E6), waits for memory (E1, E2) and credits (W8). A call that
- *         was not answered has a second more (C1, C3). Other rules count looks and not time (D1 to
- *         D4, E3, E9).
+ *         handshakes (E15), messages that were begun (E6), waits for memory (E1, E2) and for
+ *         credits (W8). A call that was not answered has a second more (C1, C3). Other rules count
+ *         looks and not time (D1 to D4, E3, E9).
  * Pinned: tests/session/test_pauses.c, tests/iwarp/test_iwarp_pauses.c
  */
 #define PAUSE_LEAST (2 * NSEC_PER_SEC)
