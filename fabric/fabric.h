@@ -300,9 +300,7 @@ struct fabric {
 	bool is_fullest;
 	uint32_t arrived; /* incoming connections whose set-up request is not complete yet */
 	bool pins;	  /* a device pins the pages of registered memory: they must stay */
-	/* When the process last went on after a pause (base/pause.h); set by the user, and by
-	 * providers that notice a pause. */
-	nsec_t paused_until;
+	nsec_t paused_until; /* end of the last pause (base/pause.h); set by user and provider */
 };
 
 /** struct fabric_conn - embedded first in each provider's own structure. The user changes only
