@@ -1074,7 +1074,7 @@ case_sandbox_system_folder() {
 
 declare -F "case_$CASE" >/dev/null || fail "no such case"
 # In a network of its own, where there may be one.
-if [[ $CASE =~ ^(link_local|link_local_again|pacing)$ ]] && [ -z "${NETWORK:-}" ]; then
+if [[ $CASE =~ ^(link_local|link_local_again|link_local_lost|pacing)$ ]] && [ -z "${NETWORK:-}" ]; then
     unshare -rn true 2>/dev/null || exit 77
     NETWORK=own exec unshare -rn "$0" "$BIN" "$CASE"
 fi
