@@ -310,8 +310,7 @@ struct fabric_conn {
 	void *owner; /* the user's, from connect, accept or (before accept) attach */
 	struct fabric_addr local, peer;
 	bool remote_inv; /* the peer can invalidate handles exposed on this connection */
-	/* the peer said at set-up that it serves no Reads; never with iWARP adapters (verbs) */
-	bool no_reads;
+	bool no_reads; /* the peer said at set-up that it serves no Reads; not on iWARP adapters */
 	bool issues_no_reads; /* the peer said at set-up that it issues no Reads; never on verbs */
 	/* exposures that the peer can reach */
 	uint32_t handles_live;
