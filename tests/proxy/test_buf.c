@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/cmocka_all.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "proxy/memory/buf.h"
@@ -510,6 +512,43 @@ static void giving_back_is_done_by_and_by(void **state)
 	mem_free(b);
 }
 
+/* Whether the kernel was asked for huge pages at @addr. */
+static bool has_huge_pages(const void *addr)
+{
+	FILE *maps = fopen("/proc/self/smaps", "r");
+	unsigned long from, end;
+	bool is_here = false, has = false;
+	char line[512];
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%lx ", &from, &end) == 2)
+			is_here = from <= (uintptr_t)addr && (uintptr_t)addr < end;
+		else if (is_here && strncmp(line, "VmFlags:", 8) == 0)
+			has = strstr(line, " hg");
+	}
+	fclose(maps);
+	return has;
+}
+
+static void huge_pages_are_for_payload(void **state)
+{
+	struct buf_arena *a = *state;
+	uint8_t *block;
+
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK)) /* a kernel without them */
+		return;
+	assert_int_equal(buf_arena_part(a, 16 * MIB, 1), 0);
+	block = buf_alloc(a, MIB, BUF_TRANSACTION);
+	assert_non_null(block);
+	assert_true(has_huge_pages(block));
+	buf_free(a, block);
+	block = buf_alloc(a, MIB, BUF_CONN);
+	assert_non_null(block);
+	assert_false(has_huge_pages(block));
+	buf_free(a, block);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -524,6 +563,7 @@ int main(void)
 		cmocka_unit_test(parts_keep_to_themselves),
 		cmocka_unit_test_setup_teardown(the_lowest_block_is_taken, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(memory_follows_the_load, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(huge_pages_are_for_payload, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(memory_goes_back_with_the_last_session, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(giving_back_is_done_by_and_by, set_up, tear_down),
