@@ -44,9 +44,9 @@
  *   max_exposures, its record of octets written stays, and its handle is not reused.
  * - fabric_withdraw() returns how many octets the peer wrote. No other call returns that, because a
  *   provider may be many messages ahead of the events that were polled.
- * - A stream (fabric_stream()) is an exposure with less memory than length. PLACED events report
- *   the peer's octets as they arrive, each before the events of anything that arrived later. The
- *   octets belong to the user until fabric_went_on(). While the memory is full, the connection's
+ * - A stream (fabric_stream()) is an exposure that may have less memory than length. PLACED events
+ *   report the peer's octets as they arrive, each before the events of anything that arrived later.
+ *   The octets belong to the user until fabric_went_on(). While the memory is full, the connection's
  *   input is not read (.sink_blocked).
  * - Operations do not allocate, except from pools that grow with the load. Queue depths are fixed
  *   at connect or accept. A post beyond them returns ERR_AGAIN.
@@ -598,15 +598,17 @@ static inline int fabric_expose(struct fabric_conn *c, void *addr, uint32_t len,
 }
 
 /**
- * fabric_stream - as fabric_expose(), for FABRIC_REMOTE_WRITE, with a length @len greater than its
- * memory @window
+ * fabric_stream - as fabric_expose(), for FABRIC_REMOTE_WRITE, with a length @len; its memory
+ * @window may be smaller
  *
  * Only where the fabric .streams. What the peer writes is checked as for any exposure.
  * - PLACED events with @cookie report octets in the window, in the order written, wherever they
  *   belong in the stream. Octets written twice are reported twice.
  * - Reported octets are the user's until fabric_went_on().
- * - While the window has no room, or the user might get more than FABRIC_STREAM_PIECES pieces, the
- *   connection's input is not read (.sink_blocked).
+ * - The user has at most FABRIC_STREAM_PIECES pieces. If it has so many, an event makes the last of
+ *   them longer: its octets continue that piece, in the window and in the stream.
+ * - While the window has no room, or octets cannot be reported so, no input is read
+ *   (.sink_blocked). That never happens if @window is as long as @len, and the peer writes in order.
  * - fabric_withdraw() counts only octets that PLACED events reported before it. Octets in the
  *   window that were not reported are lost. No PLACED event follows a withdrawal.
  *

@@ -33,18 +33,24 @@ static bool goes_on(const struct fabric_window *w, uint32_t at, uint32_t offset)
 	return at == w->piece.at + w->piece.len && offset == w->piece.offset + w->piece.len;
 }
 
-/* Whether another piece may be reported. Two of FABRIC_STREAM_PIECES are reserved: one for the
- * piece not reported yet, and one for a segment under way while that piece is reported. */
-static bool may_report(const struct fabric_window *w)
+/* Whether octets at @at, for @offset, make the piece reported last longer. */
+static bool continues_last(const struct fabric_window *w, uint32_t at, uint32_t offset)
 {
-	return w->user_pieces + 1 < FABRIC_STREAM_PIECES;
+	return at == w->told_at && offset == w->told_offset;
+}
+
+static bool may_place(const struct fabric_window *w, uint32_t at, uint32_t offset)
+{
+	if (w->piece.len)
+		return goes_on(w, at, offset);
+	return w->user_pieces < FABRIC_STREAM_PIECES || continues_last(w, at, offset);
 }
 
 uint8_t *fabric_window_place(struct fabric_window *w, uint32_t offset, uint32_t len)
 {
 	uint32_t at = find(w, len);
 
-	if (at == NOWHERE || (w->piece.len && !goes_on(w, at, offset)) || !may_report(w))
+	if (at == NOWHERE || !may_place(w, at, offset))
 		return NULL;
 	w->at = at;
 	return w->addr + at;
@@ -54,8 +60,6 @@ uint32_t fabric_window_behind(const struct fabric_window *w, uint32_t len)
 {
 	uint32_t limit = w->used == 0 || w->at >= w->tail ? w->bytes : w->tail;
 
-	if (!may_report(w))
-		return 0;
 	return limit - w->at - len;
 }
 
@@ -87,8 +91,13 @@ void fabric_window_report(struct fabric_window *w, struct fabric_runs *written,
 	ev->at = w->addr + w->piece.at;
 	ev->offset = w->piece.offset;
 	ev->len = w->piece.len;
+	if (w->user_pieces < FABRIC_STREAM_PIECES)
+		w->user_pieces++;
+	else
+		assert(continues_last(w, w->piece.at, w->piece.offset));
+	w->told_at = w->piece.at + w->piece.len;
+	w->told_offset = w->piece.offset + w->piece.len;
 	w->piece.len = 0;
-	w->user_pieces++;
 	/* If there are too many runs, a gap between pieces counts as written. */
 	(void)!fabric_runs_add(written, ev->offset, ev->len, &gap);
 }

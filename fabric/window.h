@@ -16,6 +16,8 @@
  * - Each segment that the peer writes is placed at .head, in one piece.
  * - A segment that continues where the one before ended belongs to the same piece, until that piece
  *   is reported. The user gives pieces back in the order reported.
+ * - If the user has FABRIC_STREAM_PIECES pieces, only octets that continue the last one have room,
+ *   and their report makes that piece longer.
  * - A segment that does not fit before the end of the memory is placed at the beginning, as soon as
  *   there is room.
  * - An empty window is used from its beginning again. So while the user is fast enough, only a
@@ -34,6 +36,7 @@ struct fabric_window {
 	struct {
 		uint32_t at, offset, len; /* the piece not reported yet; .len 0: there is none */
 	} piece;
+	uint32_t told_at, told_offset; /* where the piece reported last ends */
 };
 
 /** fabric_window_init - an empty window of @bytes octets at @addr. */
@@ -46,9 +49,6 @@ uint8_t *fabric_window_place(struct fabric_window *w, uint32_t offset, uint32_t 
 /**
  * fabric_window_behind - octets of room behind the segment of @len octets just placed, for segments
  * that continue it
- *
- * 0 if no further piece may be reported, because the current piece then ends with that segment.
- * Valid until the next fabric_window_report().
  */
 uint32_t fabric_window_behind(const struct fabric_window *w, uint32_t len);
 

@@ -118,6 +118,7 @@ struct txn {
 	unsigned exposures;  /* regions it may expose to the responder; counted while it runs */
 	bool started;	     /* the transaction was admitted: it runs and holds memory */
 	bool is_cut_through; /* a large result is cut through: txn_choose_cut_through() */
+	bool is_sent_early;  /* a large result is stored, and sent on while it arrives */
 	bool lacks_places;   /* its exposures wait for those of other calls: txn_device_busy.c */
 	size_t taken;	     /* octets of payload blocks it holds */
 

@@ -31,6 +31,8 @@
  *   What it never writes is never sent, and stays the requester's own memory. What it writes twice
  *   is sent twice, in that order, as without a gateway.
  *
+ * A result that is stored may be a stream as well, with memory for all of it (may_send_early()).
+ *
  * One chunk of a call is cut through, the first large one, and only if its requester asked for
  * nothing of the round-trip extension. The chunk is chosen before the call has memory, and the
  * choice does not change. A call that is formed again drops the pieces that are not posted and
@@ -102,21 +104,41 @@ bool txn_waits_for_speed(const struct txn *t)
 	       !session_flow_is_fast(&session_ops(t->s, t->req)->writes, t->s->proxy->now);
 }
 
+/*
+ * Whether a result that is stored is sent on while it arrives.
+ *
+ * - The worker sends octets while they are in the processor's cache. So the result costs less
+ *   processor time than one that is sent when all of it has arrived.
+ * - The stream has memory for all of the result. So the responder never waits for the requester, as
+ *   it does where a result is cut through.
+ * - A requester that is slow, or not known yet, gets the result when all of it has arrived
+ *   (txn_ops.c).
+ * - A version 2 responder may be asked for results by Send (the round-trip extension), and then
+ *   writes nothing.
+ */
+static bool may_send_early(const struct txn *t)
+{
+	return may_stream(t) && !t->is_cut_through && !t->rsp->t->ops->places && t->req->conn &&
+	       t->req->conn->fabric->streams &&
+	       session_flow_is_fast(&session_ops(t->s, t->req)->writes, t->s->proxy->now);
+}
+
 /* A result that was to be cut through stays so, even if its call waits for memory. */
 void txn_choose_cut_through(struct txn *t)
 {
 	t->is_cut_through |= may_stream(t) && !may_store(t);
+	t->is_sent_early = may_send_early(t);
 }
 
-/* The index of the chunk to cut through; .nwrites: none. */
-static unsigned chunk_of(const struct txn *t)
+bool txn_is_streamed(const struct txn *t, unsigned i)
 {
-	return t->is_cut_through ? first_large(t) : t->in.nwrites;
+	return (t->is_cut_through || t->is_sent_early) && i == first_large(t);
 }
 
 uint64_t txn_write_memory(const struct txn *t, unsigned i)
 {
-	return i == chunk_of(t) ? t->s->proxy->cfg.cut_through_bytes : t->in.writes[i].length;
+	return t->is_cut_through && i == first_large(t) ? t->s->proxy->cfg.cut_through_bytes
+							: t->in.writes[i].length;
 }
 
 bool txn_has_window(const struct txn *t)
@@ -152,6 +174,13 @@ static struct segment place_of(const struct txn *t, uint32_t at)
 		.handle = seg->handle, .length = seg->length - at, .offset = seg->offset + at};
 }
 
+/* Results that are sent early pass no others: is_held_back() in txn_ops.c has the rule. */
+static bool is_held_back(const struct txn *t)
+{
+	return t->is_sent_early &&
+	       session_flow_is_full(&session_ops(t->s, t->req)->writes, t->s->proxy->now);
+}
+
 /* Post the next part of @p. Return: 0, or an error; ERR_AGAIN: it has to wait. */
 static int write_piece(struct txn *t, struct txn_piece *p)
 {
@@ -160,7 +189,7 @@ static int write_piece(struct txn *t, struct txn_piece *p)
 	struct fabric_sge from = {p->at + p->posted, p->len - p->posted};
 	int err;
 
-	if (session_ops_posted(ops) == SESSION_OP_DEPTH)
+	if (session_ops_posted(ops) == SESSION_OP_DEPTH || is_held_back(t))
 		return ERR_AGAIN;
 	if (from.len > to.length)
 		from.len = to.length;
@@ -177,7 +206,8 @@ static int write_piece(struct txn *t, struct txn_piece *p)
 	p->writes++;
 	t->cut_through_writes++;
 	session_posted(&ops->writes, from.len, t->s->proxy->now);
-	t->s->route->count.passed_bytes += from.len;
+	if (t->is_cut_through)
+		t->s->route->count.passed_bytes += from.len;
 	return 0;
 }
 
@@ -208,9 +238,12 @@ void txn_cut_through_write(struct txn *t)
 
 void txn_placed(struct txn *t, const struct leg_out *out)
 {
-	assert(t->stream && t->stream->handle == out->handle && t->npieces < FABRIC_STREAM_PIECES);
-	*piece_at(t, t->npieces++) =
-		(struct txn_piece){.at = out->at, .offset = out->offset, .len = out->len};
+	assert(t->stream && t->stream->handle == out->handle);
+	if (t->npieces < FABRIC_STREAM_PIECES)
+		*piece_at(t, t->npieces++) =
+			(struct txn_piece){.at = out->at, .offset = out->offset, .len = out->len};
+	else
+		piece_at(t, t->npieces - 1)->len += out->len;
 	if (list_is_empty(&t->cut_through_link))
 		txn_cut_through_write(t);
 }
@@ -258,12 +291,14 @@ void txn_cut_through_stop(struct txn *t)
 
 struct txn *txn_cut_through_next(struct session *s, struct leg *leg)
 {
-	struct list *cut_through_txns = &session_ops(s, leg)->cut_through_txns;
-	struct txn *t;
+	list_for_each_safe(it, tmp, &session_ops(s, leg)->cut_through_txns)
+	{
+		struct txn *t = container_of(it, struct txn, cut_through_link);
 
-	if (list_is_empty(cut_through_txns))
-		return NULL;
-	t = list_first(cut_through_txns, struct txn, cut_through_link);
-	txn_cut_through_write(t);
-	return list_is_empty(&t->cut_through_link) ? t : NULL;
+		if (is_held_back(t))
+			continue;
+		txn_cut_through_write(t);
+		return list_is_empty(&t->cut_through_link) ? t : NULL;
+	}
+	return NULL;
 }

@@ -11,17 +11,21 @@
 bool txn_waits_for_speed(const struct txn *t);
 
 /** txn_choose_cut_through - right before @t may start, and only if it does not wait for speed: decide
- * whether a large result is stored or cut through. */
+ * whether a large result is stored, stored and sent early, or cut through. */
 void txn_choose_cut_through(struct txn *t);
 
 /** txn_write_memory - octets of memory for the @i-th Write chunk: the chunk's length, or a
  * window's. */
 uint64_t txn_write_memory(const struct txn *t, unsigned i);
 
+/** txn_is_streamed - whether the @i-th Write chunk is exposed as a stream: it is sent early or cut
+ * through. */
+bool txn_is_streamed(const struct txn *t, unsigned i);
+
 /** txn_stream - expose @r, which has a window, to the responder. Return: as fabric_expose(). */
 int txn_stream(struct txn *t, struct txn_region *r, struct segment *seg) WARN_UNUSED;
 
-/** txn_has_window - whether one of the Write chunks of @t is cut through. */
+/** txn_has_window - whether one of the Write chunks of @t is a stream with memory. */
 bool txn_has_window(const struct txn *t);
 
 /** txn_placed - the responder has written a piece of the cut-through result: pass it on. */

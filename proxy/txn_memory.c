@@ -131,7 +131,7 @@ static int write_take(struct txn *t, unsigned i)
 	uint64_t len = t->in.writes[i].length, memory = txn_write_memory(t, i);
 	int err = region_take(t, &t->writes[i], memory);
 
-	if (err == 0 && memory < len) {
+	if (err == 0 && txn_is_streamed(t, i)) {
 		t->writes[i].window = (uint32_t)memory;
 		t->writes[i].cap = (uint32_t)len;
 	}

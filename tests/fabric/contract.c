@@ -158,10 +158,14 @@ static void record_placed(struct side *s, const struct fabric_event *ev)
 	assert_int_equal(ev->status, 0);
 	assert_true(ev->len > 0 && ev->offset < s->stream_len &&
 		    ev->len <= s->stream_len - ev->offset);
-	assert_true(s->nheld < FABRIC_STREAM_PIECES);
 	memcpy(s->mem + s->shadow + ev->offset, ev->at, ev->len);
-	s->held_at[s->nheld] = ev->at;
-	s->held[s->nheld++] = ev->len;
+	if (s->nheld < FABRIC_STREAM_PIECES) {
+		s->held_at[s->nheld] = ev->at;
+		s->held[s->nheld++] = ev->len;
+	} else {
+		assert_ptr_equal(ev->at, s->held_at[s->nheld - 1] + s->held[s->nheld - 1]);
+		s->held[s->nheld - 1] += ev->len;
+	}
 	s->placed += ev->len;
 	s->nplaced++;
 	if (!s->keeps)

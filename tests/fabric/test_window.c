@@ -8,7 +8,7 @@
 
 /* The memory behind a stream. */
 
-enum { BYTES = 1000, HELD = 2 * FABRIC_STREAM_PIECES };
+enum { BYTES = 1000 };
 
 static uint8_t memory[BYTES];
 
@@ -17,7 +17,7 @@ struct model {
 	struct fabric_window w;
 	struct fabric_runs written;
 	bool taken[BYTES]; /* octets of a piece, reported or not */
-	struct fabric_event held[HELD];
+	struct fabric_event held[FABRIC_STREAM_PIECES];
 	unsigned nheld;
 };
 
@@ -41,12 +41,18 @@ static void take(struct model *m, const uint8_t *to, uint32_t offset, uint32_t l
 
 static void window_report(struct model *m)
 {
-	struct fabric_event *ev = &m->held[m->nheld++];
+	struct fabric_event ev, *last = &m->held[FABRIC_STREAM_PIECES - 1];
 
-	assert_true(m->nheld <= FABRIC_STREAM_PIECES);
-	fabric_window_report(&m->w, &m->written, ev);
-	for (uint32_t i = 0; i < ev->len; i++)
-		assert_int_equal(ev->at[i], (uint8_t)((ev->offset + i) * 7));
+	fabric_window_report(&m->w, &m->written, &ev);
+	for (uint32_t i = 0; i < ev.len; i++)
+		assert_int_equal(ev.at[i], (uint8_t)((ev.offset + i) * 7));
+	if (m->nheld < FABRIC_STREAM_PIECES) {
+		m->held[m->nheld++] = ev;
+		return;
+	}
+	assert_ptr_equal(ev.at, last->at + last->len);
+	assert_int_equal(ev.offset, last->offset + last->len);
+	last->len += ev.len;
 }
 
 static void back(struct model *m)
@@ -128,8 +134,8 @@ static void from_its_beginning_when_empty(void **state)
 	assert_false(put(&m, 0, BYTES + 1));
 }
 
-/* A report while a segment is arriving covers the octets before it; that segment begins the next
- * piece. */
+/* A report while a segment is arriving covers the octets before it. If the user has as many pieces as
+ * it may have, the segment makes the last of them longer, and other octets have to wait. */
 static void reported_in_between(void **state)
 {
 	struct model m;
@@ -137,7 +143,7 @@ static void reported_in_between(void **state)
 
 	(void)state;
 	model_init(&m);
-	for (uint32_t i = 0; i + 1 < FABRIC_STREAM_PIECES - 1; i++) {
+	for (uint32_t i = 0; i + 1 < FABRIC_STREAM_PIECES; i++) {
 		assert_true(put(&m, 50 * i, 1));
 		window_report(&m);
 	}
@@ -146,16 +152,46 @@ static void reported_in_between(void **state)
 	assert_non_null(to);
 	assert_int_equal(fabric_window_behind(&m.w, 100), memory + BYTES - to - 100);
 	window_report(&m);
-	assert_int_equal(fabric_window_behind(&m.w, 100), 0); /* of pieces there is one left */
+	assert_int_equal(m.nheld, FABRIC_STREAM_PIECES);
+	assert_int_equal(fabric_window_behind(&m.w, 100), memory + BYTES - to - 100);
 	take(&m, to, 600, 100);
 	assert_true(fabric_window_placed(&m.w, 600, 100));
 	window_report(&m);
-	assert_int_equal(m.nheld, FABRIC_STREAM_PIECES);
-	assert_false(put(&m, 700, 1));
-	back(&m);
-	assert_false(put(&m, 700, 1));
-	back(&m);
+	assert_int_equal(m.held[FABRIC_STREAM_PIECES - 1].len, 200);
+	assert_false(put(&m, 701, 1));
 	assert_true(put(&m, 700, 1));
+	window_report(&m);
+	back(&m);
+	assert_true(put(&m, 800, 1));
+}
+
+/* Memory for all octets: a user that gives nothing back keeps no segment waiting. */
+static void as_long_as_the_stream(void **state)
+{
+	struct rng rng = {.state = 17};
+
+	(void)state;
+	for (unsigned run = 0; run < 100; run++) {
+		uint32_t at = 0, most = 1 + (uint32_t)rng_below(&rng, BYTES / 8);
+		unsigned given = (unsigned)rng_below(&rng, 20);
+		struct model m;
+
+		model_init(&m);
+		while (at < BYTES) {
+			uint32_t len = 1 + (uint32_t)rng_below(&rng, most);
+
+			len = len < BYTES - at ? len : BYTES - at;
+			assert_true(put(&m, at, len));
+			at += len;
+			if (rng_below(&rng, 3) == 0)
+				continue;
+			window_report(&m);
+			while (m.nheld > 0 && given > 0 && rng_below(&rng, 2)) {
+				back(&m);
+				given--;
+			}
+		}
+	}
 }
 
 /* The same where all that was there before comes back meanwhile, round the end or not. */
@@ -223,6 +259,7 @@ int main(void)
 		cmocka_unit_test(round_and_round),
 		cmocka_unit_test(from_its_beginning_when_empty),
 		cmocka_unit_test(reported_in_between),
+		cmocka_unit_test(as_long_as_the_stream),
 		cmocka_unit_test(back_in_between),
 		cmocka_unit_test(at_random),
 	};

@@ -278,6 +278,62 @@ static void end_reads(void)
 	world_free(&world);
 }
 
+/* The result of a READ is stored beside another, and takes a second to arrive. A client that is known to be fast gets most
+ * of it meanwhile. Another client gets it when all of it has arrived. */
+static void stored_ones_are_sent_while_they_arrive(void **state)
+{
+	enum { LARGE = 1 << 20 };
+	const struct memnet_pace slow = {.take_octet = 1000};
+	struct world_pair *pair = &world.pairs[0];
+	struct setup s = setup_of_reads(LARGE);
+
+	(void)state;
+	s.server_version = LEG_V1;
+	for (unsigned is_fast = 0; is_fast < 2; is_fast++) {
+		uint32_t xid = begin_reads_of(&s, is_fast, 0, 2);
+		const struct session *in = inside_session(world.proxy, 0);
+		uint64_t done = pair->client.done, moved = in->ops[PROXY_CLIENT].writes.moved;
+
+		memnet_pace(in->server.conn, &slow);
+		pair->server.divides = true;
+		answer_all_but(&pair->server, xid);
+		world_run(&world, NSEC_PER_SEC / 10 * 9);
+		assert_int_equal(pair->client.done, done);
+		moved = in->ops[PROXY_CLIENT].writes.moved - moved;
+		assert_in_range(moved, is_fast ? LARGE / 2 : 0, is_fast ? LARGE : 0);
+		memnet_pace(in->server.conn, &(struct memnet_pace){0});
+		world_run(&world, NSEC_PER_SEC);
+		assert_int_equal(pair->client.done, done + 1);
+		end_reads();
+	}
+}
+
+/* A client becomes slow when its READs are at the server. Results that are stored, and would be sent while they arrive,
+ * arrive nevertheless, and keep nothing else of the server waiting. */
+static void stored_ones_never_keep_the_server_waiting(void **state)
+{
+	enum { STORED = 15, LARGE = 1 << 20 };
+	const struct memnet_pace slow = {.take_octet = 19000};
+	struct world_pair *pair = &world.pairs[0];
+	struct setup s = setup_of_reads(LARGE);
+	const struct session *in;
+	uint32_t xid;
+
+	(void)state;
+	s.server_version = LEG_V1;
+	xid = begin_reads_of(&s, true, 0, 1 + STORED);
+	in = inside_session(world.proxy, 0);
+	memnet_pace(pair->client.leg.conn, &slow);
+	pair->server.divides = true;
+	answer_all_but(&pair->server, xid);
+	world_run(&world, NSEC_PER_SEC);
+	assert_false(leg_sink_is_blocked(&in->server));
+	assert_int_equal(pair->server.writing, 0);
+	assert_true(in->ops[PROXY_CLIENT].writes.octets <= 2 << 20); /* the others are held back */
+	memnet_pace(pair->client.leg.conn, &(struct memnet_pace){0});
+	end_reads();
+}
+
 /* Stored results wait for a client at three times the least rate. A reply without chunks does not wait behind them,
  * and further results take no more memory than beside a fast client. */
 static void stored_ones_are_held_back(void **state)
@@ -664,6 +720,8 @@ int main(void)
 		cmocka_unit_test(one_at_a_time_is_cut_through),
 		cmocka_unit_test(one_for_an_adapter_is_stored),
 		cmocka_unit_test(others_are_no_matter),
+		cmocka_unit_test(stored_ones_are_sent_while_they_arrive),
+		cmocka_unit_test(stored_ones_never_keep_the_server_waiting),
 		cmocka_unit_test(stored_ones_are_held_back),
 		cmocka_unit_test(further_ones_wait_for_a_slow_client),
 		cmocka_unit_test(a_call_that_waits_for_exposures_is_not_chosen_yet),
