@@ -90,7 +90,7 @@ struct buf_range {
 /** struct buf_touched - pages handed out and not yet returned to the system: release.c. */
 struct buf_touched {
 	uint64_t *pages; /* one bit for each page of 4 KiB */
-	size_t bytes;	 /* octets of the pages in .pages: at least as much as is resident */
+	size_t bytes;	 /* octets of the pages in .pages; with huge pages more may be resident */
 	size_t high[2];	 /* most octets in use: in this half minute, and in the one before */
 	size_t goal;	 /* while pages are returned: octets at which to stop */
 	/* While pages are returned: the first page of those already looked at; 0: no sweep is
