@@ -45,9 +45,8 @@
  * - fabric_withdraw() returns how many octets the peer wrote. No other call returns that, because a
  *   provider may be many messages ahead of the events that were polled.
  * - A stream (fabric_stream()) is an exposure that may have less memory than length. PLACED events
- *   report the peer's octets as they arrive, each before the events of anything that arrived later.
- *   The octets belong to the user until fabric_went_on(). While the memory is full, the connection's
- *   input is not read (.sink_blocked).
+ *   report octets as they arrive, each before the events of anything that arrived later. The octets
+ *   belong to the user until fabric_went_on(). While the memory is full, no input is read.
  * - Operations do not allocate, except from pools that grow with the load. Queue depths are fixed
  *   at connect or accept. A post beyond them returns ERR_AGAIN.
  *
@@ -598,8 +597,7 @@ static inline int fabric_expose(struct fabric_conn *c, void *addr, uint32_t len,
 }
 
 /**
- * fabric_stream - as fabric_expose(), for FABRIC_REMOTE_WRITE, with a length @len; its memory
- * @window may be smaller
+ * fabric_stream - as fabric_expose(), for FABRIC_REMOTE_WRITE; @window may be shorter than @len
  *
  * Only where the fabric .streams. What the peer writes is checked as for any exposure.
  * - PLACED events with @cookie report octets in the window, in the order written, wherever they

@@ -200,7 +200,6 @@ static void refuse(struct session_queue *q, struct leg_out *out)
 	struct proxy_counters *count = &q->s->route->count;
 	uint32_t xid = out->msg->xid;
 
-	log_debug("txn.refused", "session=%llu xid=%08x", (unsigned long long)q->s->id, xid);
 	count->errors_to_requester++;
 	count->errors_to[session_side(req)][system.code]++;
 	leg_put(req, &out->held);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/loop.h"
 #include "base/view.h"
 
 struct fabric;
