@@ -168,6 +168,8 @@ struct session_queue {
 	size_t taken_bytes;	   /* octets of payload memory that admitted txns hold */
 	/* Txns admitted, and the limit of that number, whatever the peers' credits allow. */
 	unsigned running, limit;
+	unsigned beyond;	 /* those of them that run beyond the limit */
+	uint32_t next_turn;	 /* number for the next txn in .waiting or .passing */
 	uint64_t ended;		 /* txns released */
 	struct debt answers_due; /* the debt of answers without which no other call can proceed */
 };

@@ -115,6 +115,8 @@ struct txn {
 	/* In the admission queue, or a list of txn_zero_sink.c or txn_device_busy.c; self-linked
 	 * when in none. */
 	struct list wait_link;
+	uint32_t turn;	     /* number in the order in which the txns of its queue had to wait */
+	bool is_beyond;	     /* it runs beyond the limit of its queue */
 	unsigned exposures;  /* regions it may expose to the responder; counted while it runs */
 	bool started;	     /* the transaction was admitted: it runs and holds memory */
 	bool is_cut_through; /* a large result is cut through: txn_choose_cut_through() */

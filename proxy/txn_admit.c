@@ -11,12 +11,14 @@
  * Danger: NFS leases expire, because RENEW or SEQUENCE waits behind READs that a server does not
  *         answer.
  * Rule:   calls without chunks pass all calls that wait. Up to PLAIN_BEYOND of them run beyond the
- *         limit. Further ones wait for a place alone (.passing). With RPCSEC_GSS few calls pass
- *         others (gss_order.c). Of a client's calls that wait only the first holds a transaction
- *         block; the others stay in their Receives.
+ *         limit. Further ones wait for a place alone (.passing). A place within the limit goes to
+ *         the call that came first, if that call lacks nothing else: calls without chunks may come
+ *         without end. With RPCSEC_GSS few calls pass others (gss_order.c). Of a client's calls
+ *         that wait only the first holds a transaction block; the others stay in their Receives.
  * Pinned: tests/isolation/test_same_route.c;
  *         tests/session/test_rooms.c:calls_without_chunks_pass_those_that_wait,
- *         :calls_without_chunks_run_beyond_the_limit, :calls_without_chunks_wait_for_places_alone.
+ *         :calls_without_chunks_run_beyond_the_limit, :calls_without_chunks_wait_for_places_alone,
+ *         :calls_without_chunks_do_not_keep_all_places.
  *
  * State:  a client's waiting calls hold their Receives, which slows the client down. Where
  *         connections share Receives, few may be left.
@@ -107,6 +109,12 @@ bool txn_first_waits_for_others(const struct session_queue *q)
 	return !exposures_are_left(first, exposures) || txn_waits_for_speed(first);
 }
 
+/* Whether a place within the limit is free. */
+static bool has_place(const struct session_queue *q)
+{
+	return q->running - q->beyond < q->limit;
+}
+
 /* Start @t if it can have everything: a place among the running calls, exposures, then memory.
  * Calls that wait keep their Receives, so a peer that exceeds its credits finds no Receive. */
 static enum txn_verdict try_start(struct txn *t)
@@ -128,7 +136,7 @@ static enum txn_verdict try_start(struct txn *t)
 	}
 	if (need > largest || exposures > most)
 		return TXN_IMPOSSIBLE;
-	if (q->running >= q->limit || !exposures_are_left(t, exposures)) {
+	if (!has_place(q) || !exposures_are_left(t, exposures)) {
 		/* tried again when a transaction of this session ends: there may be room to store
 		 * the result then, or the requester may have become slow */
 		t->is_cut_through = t->is_sent_early = false;
@@ -152,14 +160,29 @@ static bool passes_others(const struct txn *t, unsigned *exposures)
 	       txn_need(t, exposures) == 0;
 }
 
-struct txn *txn_admit_passing(struct session_queue *q)
+/* Whether @t had to wait before the first of .waiting. */
+static bool came_first(const struct session_queue *q, const struct txn *t)
+{
+	return list_is_empty(&q->waiting) ||
+	       (int32_t)(t->turn - list_first(&q->waiting, struct txn, wait_link)->turn) < 0;
+}
+
+struct txn *txn_admit_passing(struct session_queue *q, bool in_turn)
 {
 	unsigned exposures = 0;
 	struct txn *t;
 
-	if (list_is_empty(&q->passing) || q->running >= q->limit + PLAIN_BEYOND)
+	if (list_is_empty(&q->passing))
 		return NULL;
 	t = list_first(&q->passing, struct txn, wait_link);
+	if (in_turn && (!has_place(q) || !came_first(q, t)))
+		return NULL;
+	if (!has_place(q)) {
+		if (q->beyond >= PLAIN_BEYOND)
+			return NULL;
+		t->is_beyond = true;
+		q->beyond++;
+	}
 	(void)txn_need(t, &exposures);
 	start(t, exposures, 0);
 	return t;
@@ -254,6 +277,7 @@ struct list *txn_queue(struct txn *t)
 	unsigned exposures;
 	struct list *line = passes_others(t, &exposures) ? &q->passing : &q->waiting;
 
+	t->turn = q->next_turn++;
 	list_add_tail(line, &t->wait_link);
 	return line;
 }
@@ -274,5 +298,6 @@ void txn_unqueue(struct txn *t)
 	q->taken_bytes -= t->taken;
 	session_ops(t->s, t->rsp)->exposed -= t->exposures;
 	q->running -= t->started;
+	q->beyond -= t->is_beyond;
 	q->ended++;
 }

@@ -107,7 +107,7 @@ void txn_run(struct session_queue *q)
 	enum txn_verdict verdict;
 	struct txn *t;
 
-	while ((t = txn_admit_passing(q)))
+	while ((t = txn_admit_passing(q, true)))
 		begin_now(t);
 	while ((verdict = txn_admit(q, &t)) != TXN_WAITS) {
 		if (verdict == TXN_IMPOSSIBLE)
@@ -115,6 +115,8 @@ void txn_run(struct session_queue *q)
 		else
 			begin_now(t);
 	}
+	while ((t = txn_admit_passing(q, false)))
+		begin_now(t);
 }
 
 /* Start @t, or let it wait. This may release @t. @waited: its wait has been counted. */

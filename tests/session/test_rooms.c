@@ -224,6 +224,41 @@ static void reads_leave_places_to_messages(void **state)
 	world_free(&w);
 }
 
+/* A client never stops making calls without chunks. A call with a chunk behind them has its turn all the same. */
+static void calls_without_chunks_do_not_keep_all_places(void **state)
+{
+	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
+	struct setup s = setup_defaults(2, 2, 66);
+	bool is_answered = false;
+
+	(void)state;
+	s.credits = 8;
+	world_new(&w, &s);
+	world_connect(&w);
+	server->holds = true;
+	for (unsigned i = 0; i < 32; i++)
+		assert_true(peer_call(client, &plain));
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(peer_call(client, &chunk));
+	world_run(&w, NSEC_PER_SEC);
+	for (unsigned i = 0; i < 40 && !is_answered; i++) {
+		while (peer_call(client, &plain))
+			;
+		world_run(&w, NSEC_PER_SEC);
+		(void)peer_release(server, true);
+		world_run(&w, NSEC_PER_SEC);
+		is_answered = true;
+		for (unsigned k = 0; k < PEER_CALLS; k++)
+			if (client->calls[k].busy && client->calls[k].spec.nwrites)
+				is_answered = false;
+	}
+	assert_true(is_answered);
+	server->holds = false;
+	(void)peer_release(server, true);
+	world_run(&w, NSEC_PER_SEC);
+	end();
+}
+
 /* If more calls without chunks come at once than may run, they wait for places, but not for the memory that a call
  * before them waits for. */
 static void calls_without_chunks_wait_for_places_alone(void **state)
@@ -649,6 +684,7 @@ int main(void)
 		cmocka_unit_test(calls_without_chunks_run_beyond_the_limit),
 		cmocka_unit_test(reads_leave_places_to_messages),
 		cmocka_unit_test(calls_without_chunks_wait_for_places_alone),
+		cmocka_unit_test(calls_without_chunks_do_not_keep_all_places),
 		cmocka_unit_test(a_call_that_never_fits_is_reported),
 		cmocka_unit_test(calls_of_servers_wait_beside_those_of_clients),
 		cmocka_unit_test(each_session_has_its_turn),
