@@ -87,6 +87,13 @@ struct proxy;
 struct session;
 struct session_queue;
 
+/** enum txn_way - how a large result goes on to its requester */
+enum txn_way {
+	TXN_STORED,	/* when all of it has arrived */
+	TXN_SENT_EARLY, /* it is stored, and sent while it arrives */
+	TXN_CUT_THROUGH,
+};
+
 /** struct txn - each field stands under the file that writes it. */
 struct txn {
 	/* txn.c: identity and state */
@@ -115,14 +122,13 @@ struct txn {
 	/* In the admission queue, or a list of txn_zero_sink.c or txn_device_busy.c; self-linked
 	 * when in none. */
 	struct list wait_link;
-	uint32_t turn;	     /* number in the order in which the txns of its queue had to wait */
-	bool is_beyond;	     /* it runs beyond the limit of its queue */
-	unsigned exposures;  /* regions it may expose to the responder; counted while it runs */
-	bool started;	     /* the transaction was admitted: it runs and holds memory */
-	bool is_cut_through; /* a large result is cut through: txn_choose_cut_through() */
-	bool is_sent_early;  /* a large result is stored, and sent on while it arrives */
-	bool lacks_places;   /* its exposures wait for those of other calls: txn_device_busy.c */
-	size_t taken;	     /* octets of payload blocks it holds */
+	uint32_t turn;	    /* number in the order in which the txns of its queue had to wait */
+	bool is_beyond;	    /* it runs beyond the limit of its queue */
+	unsigned exposures; /* regions it may expose to the responder; counted while it runs */
+	bool started;	    /* the transaction was admitted: it runs and holds memory */
+	enum txn_way way;   /* of a large result: txn_choose_cut_through() */
+	bool lacks_places;  /* its exposures wait for those of other calls: txn_device_busy.c */
+	size_t taken;	    /* octets of payload blocks it holds */
 
 	/* txn_device_busy.c: since when the device is short of resources for it; 0: it is not */
 	nsec_t busy_since;

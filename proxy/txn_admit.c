@@ -139,7 +139,7 @@ static enum txn_verdict try_start(struct txn *t)
 	if (!has_place(q) || !exposures_are_left(t, exposures)) {
 		/* tried again when a transaction of this session ends: there may be room to store
 		 * the result then, or the requester may have become slow */
-		t->is_cut_through = t->is_sent_early = false;
+		t->way = TXN_STORED;
 		return TXN_WAITS;
 	}
 	if (!take_memory(t, need))

@@ -99,7 +99,7 @@ static bool may_store(const struct txn *t)
  */
 bool txn_waits_for_speed(const struct txn *t)
 {
-	return !t->is_cut_through && may_stream(t) && !may_store(t) &&
+	return t->way != TXN_CUT_THROUGH && may_stream(t) && !may_store(t) &&
 	       session_queue(t->s, t->reverse)->taken_bytes > 0 &&
 	       !session_flow_is_fast(&session_ops(t->s, t->req)->writes, t->s->proxy->now);
 }
@@ -118,27 +118,31 @@ bool txn_waits_for_speed(const struct txn *t)
  */
 static bool may_send_early(const struct txn *t)
 {
-	return may_stream(t) && !t->is_cut_through && !t->rsp->t->ops->places && t->req->conn &&
-	       t->req->conn->fabric->streams &&
+	return !t->rsp->t->ops->places && t->req->conn && t->req->conn->fabric->streams &&
 	       session_flow_is_fast(&session_ops(t->s, t->req)->writes, t->s->proxy->now);
 }
 
 /* A result that was to be cut through stays so, even if its call waits for memory. */
 void txn_choose_cut_through(struct txn *t)
 {
-	t->is_cut_through |= may_stream(t) && !may_store(t);
-	t->is_sent_early = may_send_early(t);
+	if (t->way == TXN_CUT_THROUGH)
+		return;
+	t->way = TXN_STORED;
+	if (may_stream(t) && !may_store(t))
+		t->way = TXN_CUT_THROUGH;
+	else if (may_stream(t) && may_send_early(t))
+		t->way = TXN_SENT_EARLY;
 }
 
 bool txn_is_streamed(const struct txn *t, unsigned i)
 {
-	return (t->is_cut_through || t->is_sent_early) && i == first_large(t);
+	return t->way != TXN_STORED && i == first_large(t);
 }
 
 uint64_t txn_write_memory(const struct txn *t, unsigned i)
 {
-	return t->is_cut_through && i == first_large(t) ? t->s->proxy->cfg.cut_through_bytes
-							: t->in.writes[i].length;
+	return t->way == TXN_CUT_THROUGH && i == first_large(t) ? t->s->proxy->cfg.cut_through_bytes
+								: t->in.writes[i].length;
 }
 
 bool txn_has_window(const struct txn *t)
@@ -177,7 +181,7 @@ static struct segment place_of(const struct txn *t, uint32_t at)
 /* Results that are sent early pass no others: is_held_back() in txn_ops.c has the rule. */
 static bool is_held_back(const struct txn *t)
 {
-	return t->is_sent_early &&
+	return t->way == TXN_SENT_EARLY &&
 	       session_flow_is_full(&session_ops(t->s, t->req)->writes, t->s->proxy->now);
 }
 
@@ -206,7 +210,7 @@ static int write_piece(struct txn *t, struct txn_piece *p)
 	p->writes++;
 	t->cut_through_writes++;
 	session_posted(&ops->writes, from.len, t->s->proxy->now);
-	if (t->is_cut_through)
+	if (t->way == TXN_CUT_THROUGH)
 		t->s->route->count.passed_bytes += from.len;
 	return 0;
 }
