@@ -537,8 +537,8 @@ static void pick_offering(const struct plan_in *in, uint32_t offer, uint32_t exp
 	out->expected = to->no_reply_chunk ? 0 : expected;
 	if (may_offer && to->traits->continues && !in->call->has_reply)
 		leave_out_if_dear(in, joined, out);
-	/* A responder that can continue its Reply (draft-07 6.6.4) needs no Reply chunk that makes
-	 * the segments too many: a shorter one, or none, will do. */
+	/* If the Reply chunk makes the segments too many, and the responder can continue its Reply
+	 * (draft-07 6.6.4): a shorter chunk, or none. */
 	if (out->form == PLAN_REFUSED && may_offer && to->traits->continues)
 		pick_with_reply(in, shortened_reply(in, may_offer, joined), joined, out);
 	if (out->form == PLAN_REFUSED && may_offer && to->traits->continues)

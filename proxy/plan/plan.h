@@ -121,10 +121,12 @@ void plan_shape(struct plan_in *in);
  *
  * To a version 2 responder it offers:
  * - The Reply chunk that the requester offered, if there is one.
- * - If a version 1 requester offered none, and replies of an NFS procedure (or of a call in a chunk,
- *   whose program is not known) may be longer than the requester takes inline: a chunk as long as the requester takes inline. The chunk tells the
- *   responder the longest reply expected (draft-07 6.6.3), which nothing else in version 2 does.
- * - None if the responder takes no more segments.
+ * - If a version 1 requester offered none, and replies of an NFS procedure may be longer than the
+ *   requester takes inline: a chunk as long as the requester takes inline. A call in a chunk counts
+ *   as one of NFS, because its program is not known. The chunk tells the responder the longest
+ *   reply expected (draft-07 6.6.3), which nothing else in version 2 does.
+ * - If the chunk has more segments than the responder takes, or the header has room for: a chunk of
+ *   as many segments as are left. None if such a chunk is no longer than a Send.
  */
 void plan_call_form(const struct plan_in *in, struct plan_call *out);
 
