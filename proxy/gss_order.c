@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * State:  a client's call waits for memory or for a place. Its calls without chunks pass it
- *         (txn_admit.c). The calls have sequence numbers of RPCSEC_GSS, by user, in the order in
- *         which the client sent them.
- * Danger: the server drops the call that waited in silence, because its number is behind the window
- *         of its context (RFC 2203 5.3.3.1). The client waits until its own time is over, 60 s in
- *         Linux, and then ends the connection. Servers have windows of 32 (ntirpc) to 128 numbers
- *         (Linux). The gateway does not see them, because contexts may be set up over TCP.
- * Rule:   while calls of a context wait, GSS_MAY_PASS calls of it pass others in a period. Further
- *         ones wait in their order. A period ends when all calls have begun that were waiting at
- *         its begin. So a call waits in two periods at most, and 16 calls of its context pass it.
- *         Calls of other contexts pass as before, for example those that renew a lease. If a call
- *         that waits is in a chunk, its context is not known, and the rule is for all contexts.
+ * State:  a client's call waits for memory or for a place. Calls without chunks of the same client
+ *         pass it (txn_admit.c). Calls with RPCSEC_GSS have sequence numbers: each context numbers
+ *         its calls in the order in which the client sends them.
+ * Danger: the call has waited, and its number is behind the window of its context. The server drops
+ *         such a call and sends no answer (RFC 2203 5.3.3.1). The client waits until its own time
+ *         limit, 60 s in Linux, and then ends the connection. Windows have 32 numbers (ntirpc) to
+ *         128 (Linux). The gateway does not see the window: a context may be set up over TCP.
+ * Rule:   while calls of a context wait, GSS_MAY_PASS of its calls pass others in a period. Further
+ *         calls of the context wait in their order. A period ends when all calls that
+ *         waited at its beginning have begun. So a call waits in two periods at most, and at most
+ *         16 calls of its context pass it. Calls of other contexts pass without limit, for example
+ *         calls that renew a lease. If a call that waits is in a chunk, its context is not known.
+ *         Then the rule holds for all contexts.
  * Pinned: tests/session/test_gss_window.c:a_call_that_waits_stays_in_its_window, decision 162.
  */
 #include <string.h>

@@ -163,12 +163,12 @@ struct session_queue {
 	struct txn_cached *cached;	 /* cached transaction blocks, charged to .block_quota */
 	struct list cached_link;   /* in proxy.caching_queues; self-linked if .cached is empty */
 	struct list waiting;	   /* txns not admitted yet, in order */
-	struct list passing;	   /* others, that need nothing but a place, in order */
+	struct list passing;	   /* txns that lack only a place, and pass .waiting; in order */
 	struct quota_member quota; /* quota of payload memory; waits for the first of .waiting */
 	size_t taken_bytes;	   /* octets of payload memory that admitted txns hold */
 	/* Txns admitted, and the limit of that number, whatever the peers' credits allow. */
 	unsigned running, limit;
-	unsigned beyond;	 /* those of them that run beyond the limit */
+	unsigned beyond;	 /* txns of .running that run beyond .limit */
 	uint32_t next_turn;	 /* number for the next txn in .waiting or .passing */
 	uint64_t ended;		 /* txns released */
 	struct debt answers_due; /* the debt of answers without which no other call can proceed */

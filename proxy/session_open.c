@@ -264,7 +264,7 @@ static enum proxy_refusal take_place(struct proxy *p, const struct fabric_addr *
 
 /*
  * Make room for a session: memory, and a place among silent connections. Silent connections are
- * closed for it. If all silent connections together have too little memory, none is closed.
+ * closed for this. If all silent connections together have too little memory, none is closed.
  */
 static bool make_room(const struct route_state *rs, const struct fabric_conn *client)
 {

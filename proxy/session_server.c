@@ -83,7 +83,7 @@ static void note_rejection(struct session *s, const char *server, const char *wh
 /*
  * State:  a server accepted a connection and ended it before its leg was ready. The server may be a
  *         gateway that needed the place of this silent session for another client (E13).
- * Danger: the server is taken for down, and all its clients move although it serves.
+ * Danger: the server counts as down, and all its clients move although it serves.
  * Rule:   the server answered, so this end counts as a rejection. No other client moves.
  * Pinned: tests/session/test_hostauth_silent.c:a_server_that_ends_a_connection_in_set_up_is_not_down
  */

@@ -89,9 +89,9 @@ struct session_queue;
 
 /** enum txn_way - how a large result goes on to its requester */
 enum txn_way {
-	TXN_STORED,	/* when all of it has arrived */
-	TXN_SENT_EARLY, /* it is stored, and sent while it arrives */
-	TXN_CUT_THROUGH,
+	TXN_STORED,	 /* when all of it has arrived */
+	TXN_SENT_EARLY,	 /* it is stored, and sent while it arrives */
+	TXN_CUT_THROUGH, /* it is never stored as a whole */
 };
 
 /** struct txn - each field stands under the file that writes it. */
@@ -122,7 +122,7 @@ struct txn {
 	/* In the admission queue, or a list of txn_zero_sink.c or txn_device_busy.c; self-linked
 	 * when in none. */
 	struct list wait_link;
-	uint32_t turn;	    /* number in the order in which the txns of its queue had to wait */
+	uint32_t turn;	    /* place in the order in which txns of its queue began to wait */
 	bool is_beyond;	    /* it runs beyond the limit of its queue */
 	unsigned exposures; /* regions it may expose to the responder; counted while it runs */
 	bool started;	    /* the transaction was admitted: it runs and holds memory */

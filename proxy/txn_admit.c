@@ -11,10 +11,11 @@
  * Danger: NFS leases expire, because RENEW or SEQUENCE waits behind READs that a server does not
  *         answer.
  * Rule:   calls without chunks pass all calls that wait. Up to PLAIN_BEYOND of them run beyond the
- *         limit. Further ones wait for a place alone (.passing). A place within the limit goes to
- *         the call that came first, if that call lacks nothing else: calls without chunks may come
- *         without end. With RPCSEC_GSS few calls pass others (gss_order.c). Of a client's calls
- *         that wait only the first holds a transaction block; the others stay in their Receives.
+ *         limit. Further calls without chunks wait only for a place (.passing). A place within the
+ *         limit goes to the call that came first, if that call lacks nothing else. Otherwise a
+ *         steady stream of calls without chunks would take all places. With RPCSEC_GSS few calls
+ *         pass others (gss_order.c). Of a client's calls that wait only the first holds a
+ *         transaction block; the others stay in their Receives.
  * Pinned: tests/isolation/test_same_route.c;
  *         tests/session/test_rooms.c:calls_without_chunks_pass_those_that_wait,
  *         :calls_without_chunks_run_beyond_the_limit, :calls_without_chunks_wait_for_places_alone,
@@ -137,8 +138,8 @@ static enum txn_verdict try_start(struct txn *t)
 	if (need > largest || exposures > most)
 		return TXN_IMPOSSIBLE;
 	if (!has_place(q) || !exposures_are_left(t, exposures)) {
-		/* tried again when a transaction of this session ends: there may be room to store
-		 * the result then, or the requester may have become slow */
+		/* Chosen again when a transaction of this session ends. By then there may be room
+		 * to store the result, or the requester may be slow. */
 		t->way = TXN_STORED;
 		return TXN_WAITS;
 	}

@@ -28,8 +28,8 @@ bool txn_has_turn(struct session_queue *q, const struct leg_out *call);
 struct list *txn_queue(struct txn *t);
 
 /** txn_admit_passing - start the first of the calls that pass others, if there is a place for it.
- * @in_turn: only within the limit, and only if it came before the first of .waiting. Return: it, or
- * NULL. */
+ * @in_turn: only within the limit, and only if the call came before the first of .waiting. Return:
+ * the call, or NULL. */
 struct txn *txn_admit_passing(struct session_queue *q, bool in_turn);
 
 /** txn_admit - try to admit the first call that waits in @q. Return: the verdict, about @t unless

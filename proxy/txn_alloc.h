@@ -23,8 +23,8 @@ void txn_free_cached(struct session_queue *q);
  * memory, else as one for a place. */
 void txn_count_wait(struct session_queue *q);
 
-/** txn_defer - append @out, a call, to the calls of @q that wait for a block; takes @out->held.
- * Return: 0; or ERR_AGAIN: @out is a server's call that cannot be copied out of its Receive, and
+/** txn_defer - append the call @out to the calls of @q that wait for a block; takes @out->held.
+ * Return: 0; or ERR_AGAIN if @out is a server's call that cannot be copied out of its Receive. Then
  * nothing was done. */
 int txn_defer(struct session_queue *q, const struct leg_out *out) WARN_UNUSED;
 

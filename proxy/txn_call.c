@@ -129,7 +129,7 @@ static void begin_wait(struct txn *t, bool waited)
 	txn_run(q);
 	if (list_is_empty(line))
 		return;
-	/* @t is the last of its line. */
+	/* A line that is not empty still has @t, because @t is the last of it. */
 	if (line == &q->waiting)
 		gss_order_waits(&q->gss_order, &t->in);
 	if (!waited)
@@ -193,7 +193,7 @@ static void txn_begin(struct session_queue *q, struct leg_out *out, struct txn *
 	begin_wait(t, waited);
 }
 
-/* There is no memory for the state of a server's call, and the call may not wait (copy_out() in
+/* Refuse a server's call: there is no memory for its state, and it may not wait (copy_out() in
  * txn_admit.c). */
 static void refuse(struct session_queue *q, struct leg_out *out)
 {

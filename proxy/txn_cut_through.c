@@ -105,7 +105,7 @@ bool txn_waits_for_speed(const struct txn *t)
 }
 
 /*
- * Whether a result that is stored is sent on while it arrives.
+ * Whether a stored result is sent to the requester while it arrives from the responder
  *
  * - The worker sends octets while they are in the processor's cache. So the result costs less
  *   processor time than one that is sent when all of it has arrived.

@@ -6,11 +6,11 @@
 
 /** leg_defer - calls that their user cannot take yet */
 
-/** leg_defer - append @out, a call, with all it holds to @queue (of one direction). */
+/** leg_defer - append the call @out, with all that it holds, to @queue (of one direction). */
 void leg_defer(const struct leg_out *out, struct list *queue);
 
-/** leg_defer_copy - copy @out, a call, out of its Receive, and append it to @queue. Return: false:
- * there is no memory for the copy, and nothing was done. */
+/** leg_defer_copy - copy the call @out out of its Receive, and append it to @queue. Return: false
+ * if there is no memory for the copy; then nothing was done. */
 bool leg_defer_copy(struct leg *leg, const struct leg_out *out, struct list *queue) WARN_UNUSED;
 
 /** leg_copy_out_deferred - copy all calls of @queue out of their Receives, as far as there is

@@ -158,9 +158,9 @@ static void part_txn_state(struct buf_arena *a, size_t *at, size_t bytes)
 	set_zone(a, BUF_ZONE_TXN_REVERSE, at, reverse);
 }
 
-/* Asks for huge pages for the first @bytes of the range, which are for payload. Each octet of payload
- * is touched several times, and with small pages each time a new page is looked up. Other memory is
- * touched in small parts, and would take more than it needs. */
+/* Ask for huge pages for the first @bytes of the range, which are for payload. Each octet of
+ * payload is touched several times, and with small pages a new page is looked up each time. Other
+ * memory is touched in small parts, and with huge pages would take more than it needs. */
 static void use_huge_pages(const struct buf_arena *a, size_t bytes)
 {
 	/* Without huge pages all else is the same. */
