@@ -105,7 +105,7 @@ static unsigned host_bits(const struct config_net *net)
 	return (net->is_v6 ? 128u : 32u) - net->bits;
 }
 
-/* Return: whether nothing can connect from @net, which was reported then. */
+/* Return: true after a reported error: no connection is possible from an address of @net. */
 static bool is_no_source(struct reader *r, const config_setting_t *s, const struct config_net *net)
 {
 	static const unsigned char zeros[sizeof(net->octets)];

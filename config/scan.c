@@ -93,10 +93,10 @@ static void note_bracket(struct scanner *s)
 
 /*
  * State:  a file may have 4 MiB. libconfig compares each key with all keys of its group.
- * Danger: a group with hundreds of thousands of keys keeps --check, and at a reload the main thread,
- *         busy for minutes.
- * Rule:   a group has KEYS_MOST keys at most, and groups are nested to DEPTH_MOST. Otherwise the text
- *         is not parsed.
+ * Danger: a group with hundreds of thousands of keys keeps --check busy for minutes, and at a
+ *         reload the main thread.
+ * Rule:   a group has at most KEYS_MOST keys, and at most DEPTH_MOST groups are nested. Otherwise
+ *         the text is not parsed.
  * Pinned: tests/config/test_config_scan.c:so_many_keys_are_refused_at_once
  */
 static void count_key(struct scanner *s)
@@ -172,7 +172,7 @@ static void check_other(struct scanner *s, bool is_line_start)
 	step(s);
 }
 
-/* A byte order mark at the beginning, as some editors write it. That of UTF-8 becomes blanks.
+/* Handle a byte order mark at the beginning of the text. A mark of UTF-8 becomes blanks.
  * Return: false after a reported error. */
 static bool take_mark(struct scanner *s)
 {

@@ -419,8 +419,8 @@ static void check_memory(struct plan *p)
 			   (unsigned long long)(p->gw->worker_bytes >> 20));
 }
 
-/* If a file has none of these keys, the gateway chooses their values. So another value in the file
- * may be what is in effect. */
+/* Whether @file leads to the value of @key that is in effect. The gateway chooses the value of a key
+ * that a file lacks, so files that differ in a key may lead to the same value. */
 static bool is_in_effect(const struct gateway *gw, const struct config *file, const char *key)
 {
 	uint32_t workers = config_workers(file, capacity_cpus());

@@ -16,8 +16,8 @@
  * - Each segment that the peer writes is placed at .head, in one piece.
  * - A segment that continues where the one before ended belongs to the same piece, until that piece
  *   is reported. The user gives pieces back in the order reported.
- * - If the user has FABRIC_STREAM_PIECES pieces, only octets that continue the last one have room,
- *   and their report makes that piece longer.
+ * - If the user has FABRIC_STREAM_PIECES pieces, only octets that continue the last piece have
+ *   room, and the report of these octets makes that piece longer.
  * - A segment that does not fit before the end of the memory is placed at the beginning, as soon as
  *   there is room.
  * - An empty window is used from its beginning again. So while the user is fast enough, only a

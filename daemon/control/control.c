@@ -206,8 +206,8 @@ static void on_more(struct visitor *v)
 	ask_worker((struct caller *)v);
 }
 
-/* Set @host to the name under which sessions have the client @given: an address, or its network as
- * sessions have it. Return: NULL, or why there is none. */
+/* Set @host to the name that sessions have for the client @given, which is an address or a network.
+ * Return: NULL, or why there is no such name. */
 static const char *find_host(const char *given, char *host)
 {
 	static const char no_address[] = "client: it is no IPv4 or IPv6 address";

@@ -293,9 +293,9 @@ static void log_failure(const struct metrics *m, enum log_level level, const cha
  * Rule:   if the address does not exist yet, the gateway serves without metrics, and tries the
  *         address again once a second. Other errors end the gateway at its start, because they do
  *         not go away by themselves. After the start all errors only delay the metrics. A port
- *         below 1024 needs privileges, which the gateway has only at its start. So a socket is
- *         bound then already (.early), unless the interface of a link-local address is missing,
- *         or may be made again with another number.
+ *         below 1024 needs privileges, and the gateway has them only at its start. So a socket is
+ *         bound at the start (.early). Exception: a link-local address, because its interface may
+ *         be missing, or may be made again with another number.
  * Pinned: tests/operators/run.sh:case_metrics_later
  */
 static bool may_come(int error)
@@ -303,7 +303,7 @@ static bool may_come(int error)
 	return error == EADDRNOTAVAIL || error == ENODEV;
 }
 
-/* Return: errno, if it will not go away by itself; 0. */
+/* Return: an errno that does not go away by itself (EACCES); otherwise 0. */
 static int bind_early(struct metrics *m)
 {
 	struct fabric_addr at;

@@ -46,8 +46,8 @@ bool sock_has_failed(int fd);
  * one. A connection that is open may have one, such as EHOSTUNREACH: TCP goes on. */
 int sock_take_error(int fd);
 
-/** sock_is_local - whether packets to the IPv6 address @addr stay on this machine, because the address
- * or its network is local; true if that is unknown. */
+/** sock_is_local - whether packets to the IPv6 address @addr stay on this machine, because the
+ * address or its network is local; true if that is unknown. */
 bool sock_is_local(const struct fabric_addr *addr);
 
 /** sock_has_address_for - whether this machine has an address from which it can send to @to; true

@@ -18,8 +18,8 @@ void stream_refuse(struct iwarp_conn *c, int err, struct ddp_term term);
 void stream_ready(struct iwarp_conn *c, unsigned events);
 void stream_expired(struct iwarp_conn *c);
 
-/** stream_stalled - callback of struct iwarp_wake: .stall has expired at @at. Ends @c if the message that
- * the peer has begun makes too little progress. */
+/** stream_stalled - callback of struct iwarp_wake: .stall has expired at @at. Ends @c if the
+ * message that the peer has begun makes too little progress. */
 void stream_stalled(struct iwarp_conn *c, nsec_t at);
 
 /** stream_press - no shared Receive is left, and connections wait for one: end those that hold one

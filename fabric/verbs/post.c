@@ -73,8 +73,8 @@ static struct vwr *post_begin(struct verbs_conn *c)
 }
 
 /* Sets the list of @n pieces. A list of 0 pieces has an empty one, because libraries read the first
- * piece before the number of pieces: libirdma that of a Write, liberdma that of a Read, libcxgb4
- * those of a Write and of the Send behind it. */
+ * piece before the number of pieces: libirdma in a Write, liberdma in a Read, libcxgb4 in a Write
+ * and in the Send behind it. */
 static void set_pieces(struct vwr *w, unsigned n)
 {
 	if (!n)

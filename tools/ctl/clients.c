@@ -32,7 +32,7 @@ enum {
 
 struct client {
 	struct client *next; /* in its bucket */
-	size_t number;	     /* clients that came before */
+	size_t number;	     /* clients that were added before it */
 	char host[TEXT], name[TEXT], version[16];
 	uint64_t takes; /* octets inline: the least of its sessions */
 	uint64_t sessions, calls, written, bytes;
@@ -41,7 +41,7 @@ struct client {
 
 struct clients {
 	struct client *buckets[BUCKETS];
-	struct client **all; /* of .room, .n are used */
+	struct client **all; /* .room pointers, of which .n are used */
 	size_t n, room;
 };
 
