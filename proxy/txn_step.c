@@ -141,14 +141,27 @@ static void step_go_on(struct txn *t)
 		step_done(t);
 }
 
-static void step_run_ops(struct session *s, struct leg *leg)
+static void step_post_queue(struct session *s, struct leg *leg)
 {
 	struct txn *t;
 
 	while ((t = txn_ops_next(s, leg)))
 		step_ops_posted(t);
+}
+
+/* Stored results and results that are sent early are held back by one limit (is_held_back() in
+ * txn_ops.c). So they take turns to use what a completion leaves of it. */
+static void step_run_ops(struct session *s, struct leg *leg)
+{
+	struct session_ops *ops = session_ops(s, leg);
+	struct txn *t;
+
+	ops->queue_is_next = !ops->queue_is_next;
+	if (ops->queue_is_next)
+		step_post_queue(s, leg);
 	while ((t = txn_cut_through_next(s, leg)))
 		step_go_on(t);
+	step_post_queue(s, leg);
 }
 
 /* A cut-through Write completed. */

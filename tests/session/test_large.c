@@ -476,6 +476,36 @@ static bool is_busy(const struct peer *p, uint32_t xid)
 	return false;
 }
 
+/* A result that was to be sent early waits for its share of what the client takes, however many smaller results are
+ * stored. */
+static void stored_ones_do_not_keep_back_those_sent_early(void **state)
+{
+	enum { LARGE = 1 << 20, SMALL = 64 << 10, AT_ONCE = 40, SECONDS = 200 };
+	const struct memnet_pace slow = {.take_octet = 19000};
+	const struct peer_spec small = peer_read_of(SMALL);
+	struct world_pair *pair = &world.pairs[0];
+	struct setup s = setup_of_reads(LARGE);
+	uint32_t xid, early;
+
+	(void)state;
+	s.server_version = LEG_V1;
+	xid = begin_reads_of(&s, true, 0, 2);
+	early = xid + 1;
+	memnet_pace(pair->client.leg.conn, &slow);
+	pair->server.divides = true;
+	pair->server.holds = false;
+	for (unsigned i = 0; i < SECONDS && is_busy(&pair->client, early); i++) {
+		while (peer_busy(&pair->client) < AT_ONCE)
+			assert_true(peer_call(&pair->client, &small));
+		world_run(&world, NSEC_PER_SEC);
+		if (i == 0)
+			answer_all_but(&pair->server, xid);
+	}
+	assert_false(is_busy(&pair->client, early));
+	memnet_pace(pair->client.leg.conn, &(struct memnet_pace){0});
+	end_reads();
+}
+
 /* Stored results wait for a slow client. When the client has all octets of a result that was cut through, its reply
  * does not wait behind them. */
 static void replies_of_cut_through_ones_pass_stored_ones(void **state)
@@ -722,6 +752,7 @@ int main(void)
 		cmocka_unit_test(others_are_no_matter),
 		cmocka_unit_test(stored_ones_are_sent_while_they_arrive),
 		cmocka_unit_test(stored_ones_never_keep_the_server_waiting),
+		cmocka_unit_test(stored_ones_do_not_keep_back_those_sent_early),
 		cmocka_unit_test(stored_ones_are_held_back),
 		cmocka_unit_test(further_ones_wait_for_a_slow_client),
 		cmocka_unit_test(a_call_that_waits_for_exposures_is_not_chosen_yet),
