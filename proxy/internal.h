@@ -93,13 +93,11 @@ struct proxy {
 	/* Array, one element a fabric; in use if the fabric shares Receives. */
 	struct recv_pool *recvs;
 	unsigned nsessions, most_sessions;
-	/* Session count last published to other workers: session_limits_publish(). */
-	unsigned published_load;
 	/* Until then this worker accepts no session: it had no memory for one. */
 	nsec_t no_room_until;
+	/* Session count last published to other workers: session_limits_publish(). */
+	unsigned published_load;
 	unsigned seen_changes; /* session_limits_changes() when .is_fullest was last computed */
-	/* This worker has more sessions than other workers and does not accept. */
-	bool is_fullest;
 	/* Session limits; .own_limits: set if none is shared with other relays. */
 	struct session_limits *session_limits, *own_limits;
 	struct preauth_queue preauth_queue; /* sessions whose client has sent no message yet */
@@ -122,15 +120,17 @@ struct proxy {
 	struct timer settle;	 /* after proxy_drain(): the end of PROXY_SETTLE */
 	struct list *drain_next; /* next session that the drain looks at */
 	nsec_t drain_deadline;
+	/* This worker has more sessions than other workers and does not accept. */
+	bool is_fullest;
 	bool draining;	      /* proxy_drain() was called */
 	bool settled;	      /* PROXY_SETTLE has passed since the drain began */
 	bool yields;	      /* proxy_yield() was called */
 	unsigned goes_on;     /* index of the fabric that is next in fabric_go_on() */
 	nsec_t events_until;  /* when the turn handles no further event beyond TURN_EVENTS */
 	unsigned touched;     /* sessions that events of this turn touched, or began */
+	uint32_t blank_left;  /* octets that may still be blanked in this turn */
 	nsec_t flush_takes;   /* moving average of the time of fabric_flush_posts() */
 	struct list blanking; /* txns whose memory is being blanked: txn_zero_sink.c */
-	uint32_t blank_left;  /* octets that may still be blanked in this turn */
 	/* Legs that copy a message of several Sends into one block: leg_copy_group(). */
 	struct list group_copiers;
 	nsec_t release_at; /* when buf_release() is due; NSEC_NEVER: not */

@@ -123,10 +123,10 @@ struct txn {
 	 * when in none. */
 	struct list wait_link;
 	uint32_t turn;	    /* place in the order in which txns of its queue began to wait */
-	bool is_beyond;	    /* it runs beyond the limit of its queue */
 	unsigned exposures; /* regions it may expose to the responder; counted while it runs */
-	bool started;	    /* the transaction was admitted: it runs and holds memory */
 	enum txn_way way;   /* of a large result: txn_choose_cut_through() */
+	bool is_beyond;	    /* it runs beyond the limit of its queue */
+	bool started;	    /* the transaction was admitted: it runs and holds memory */
 	bool lacks_places;  /* its exposures wait for those of other calls: txn_device_busy.c */
 	size_t taken;	    /* octets of payload blocks it holds */
 
