@@ -223,14 +223,15 @@ static bool is_pressed(const struct session *s)
 }
 
 /* Whether further Writes to the peer of @leg follow as soon as that has taken some octets: they are
- * held back (txn_ops.c), or the input of the other leg's peer waits for it. */
+ * held back (txn_ops.c, txn_cut_through.c), or the input of the other leg's peer waits for it. */
 static bool writes_follow(const struct session *s, const struct leg *leg)
 {
 	const struct session_ops *ops = &s->ops[session_side(leg)];
 	const struct leg *other = leg == &s->client ? &s->server : &s->client;
 
 	return leg_sink_is_blocked(other) ||
-	       (!list_is_empty(&ops->queue) && session_flow_is_full(&ops->writes, s->proxy->now));
+	       ((!list_is_empty(&ops->queue) || !list_is_empty(&ops->cut_through_txns)) &&
+		session_flow_is_full(&ops->writes, s->proxy->now));
 }
 
 /* Return: why the session ends, or NULL. */

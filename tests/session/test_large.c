@@ -506,6 +506,31 @@ static void stored_ones_do_not_keep_back_those_sent_early(void **state)
 	end_reads();
 }
 
+/* A client falls below the least rate while results that would be sent while they arrive are held back for it. It takes
+ * all that is posted in less than a minute, and still ends, because more follows. */
+static void those_sent_early_are_owed(void **state)
+{
+	enum { READS = 30, LENGTH = 160 << 10 };
+	const struct memnet_pace slow = {.take_octet = 19000};
+	const struct memnet_pace slower = {.take_octet = 120000}; /* half the least rate */
+	struct world_pair *pair = &world.pairs[0];
+	struct setup s = setup_of_reads(LENGTH);
+	uint32_t xid;
+
+	(void)state;
+	s.server_version = LEG_V1;
+	xid = begin_reads_of(&s, true, 0, 1 + READS);
+	memnet_pace(pair->client.leg.conn, &slow);
+	answer_all_but(&pair->server, xid);
+	world_run(&world, 30 * NSEC_PER_SEC);
+	assert_false(pair->client.closed);
+	memnet_pace(pair->client.leg.conn, &slower);
+	world_run(&world, 200 * NSEC_PER_SEC);
+	assert_true(pair->client.closed);
+	world_quit(&world);
+	world_free(&world);
+}
+
 /* Stored results wait for a slow client. When the client has all octets of a result that was cut through, its reply
  * does not wait behind them. */
 static void replies_of_cut_through_ones_pass_stored_ones(void **state)
@@ -758,6 +783,7 @@ int main(void)
 		cmocka_unit_test(a_call_that_waits_for_exposures_is_not_chosen_yet),
 		cmocka_unit_test(a_far_client_is_not_slowed_down),
 		cmocka_unit_test(held_back_ones_are_owed),
+		cmocka_unit_test(those_sent_early_are_owed),
 		cmocka_unit_test(replies_of_cut_through_ones_pass_stored_ones),
 		cmocka_unit_test(a_result_that_moves_is_not_taken_back),
 		cmocka_unit_test(slow_moments_keep_no_memory),
