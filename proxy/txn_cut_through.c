@@ -109,8 +109,9 @@ bool txn_waits_for_speed(const struct txn *t)
  *
  * - The worker sends octets while they are in the processor's cache. So the result costs less
  *   processor time than one that is sent when all of it has arrived.
- * - The stream has memory for all of the result. So the responder never waits for the requester, as
- *   it does where a result is cut through.
+ * - The stream has memory for all of the result. So a responder that writes in order never waits for
+ *   the requester, as it does where a result is cut through. One that writes out of order may wait
+ *   after FABRIC_STREAM_PIECES pieces.
  * - A requester that is slow, or not known yet, gets the result when all of it has arrived
  *   (txn_ops.c).
  * - A version 2 responder may be asked for results by Send (the round-trip extension), and then
