@@ -124,8 +124,8 @@ struct session_ops {
 	struct session_flow reads, writes;
 	/* txns with Writes of cut-through results to post: txn_cut_through.c */
 	struct list cut_through_txns;
-	bool queue_is_next; /* .queue posts before .cut_through_txns at the next completion */
-	unsigned exposed;   /* exposures reserved for running transactions */
+	bool pieces_first; /* .cut_through_txns have the next turn, not .queue: txn_step.c */
+	unsigned exposed;  /* exposures reserved for running transactions */
 	struct debt debts[DEBTS];
 	/* Since when a continued message waits for credits (leg_waits()) and leg_limit() has been
 	 * .credits; NSEC_NEVER: no message waits. */

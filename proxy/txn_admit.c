@@ -110,8 +110,7 @@ bool txn_first_waits_for_others(const struct session_queue *q)
 	return !exposures_are_left(first, exposures) || txn_waits_for_speed(first);
 }
 
-/* Whether a place within the limit is free. */
-static bool has_place(const struct session_queue *q)
+bool txn_queue_has_place(const struct session_queue *q)
 {
 	return q->running - q->beyond < q->limit;
 }
@@ -137,7 +136,7 @@ static enum txn_verdict try_start(struct txn *t)
 	}
 	if (need > largest || exposures > most)
 		return TXN_IMPOSSIBLE;
-	if (!has_place(q) || !exposures_are_left(t, exposures)) {
+	if (!txn_queue_has_place(q) || !exposures_are_left(t, exposures)) {
 		/* Chosen again when a transaction of this session ends. By then there may be room
 		 * to store the result, or the requester may be slow. */
 		t->way = TXN_STORED;
@@ -176,9 +175,9 @@ struct txn *txn_admit_passing(struct session_queue *q, bool in_turn)
 	if (list_is_empty(&q->passing))
 		return NULL;
 	t = list_first(&q->passing, struct txn, wait_link);
-	if (in_turn && (!has_place(q) || !came_first(q, t)))
+	if (in_turn && (!txn_queue_has_place(q) || !came_first(q, t)))
 		return NULL;
-	if (!has_place(q)) {
+	if (!txn_queue_has_place(q)) {
 		if (q->beyond >= PLAIN_BEYOND)
 			return NULL;
 		t->is_beyond = true;

@@ -23,6 +23,9 @@ static inline bool txn_is_plain(const struct rpc_msg *call)
  * waits before it, or it may pass the calls that do. */
 bool txn_has_turn(struct session_queue *q, const struct leg_out *call);
 
+/** txn_queue_has_place - whether another call of @q may run within the limit. */
+bool txn_queue_has_place(const struct session_queue *q);
+
 /** txn_queue - append @t to the calls that wait for admission, or to those that pass them. Return:
  * that list, .waiting or .passing of its queue. */
 struct list *txn_queue(struct txn *t);

@@ -163,9 +163,9 @@ bool txn_queue_is_blocked(const struct session_queue *q)
 	    req->t->ops->traits->counts_calls || rsp->cfg->reply_timeout ||
 	    ops->reads.posted + ops->writes.posted > 0)
 		return false;
-	return (q->running >= q->limit && session_calls_wait(q)) || txn_first_waits_for_others(q) ||
-	       txn_device_busy_lacks_places(q->s, rsp) || leg_peer_has_no_credit(req) ||
-	       waits_for_credit(rsp);
+	return (!txn_queue_has_place(q) && session_calls_wait(q)) ||
+	       txn_first_waits_for_others(q) || txn_device_busy_lacks_places(q->s, rsp) ||
+	       leg_peer_has_no_credit(req) || waits_for_credit(rsp);
 }
 
 /* Whether @t may be Call-only: it was sent, and its Requester used no chunks, nor what the

@@ -6,6 +6,7 @@
 
 #include "proxy/txn_step.h"
 #include "proxy/internal.h"
+#include "proxy/session_debts.h"
 #include "proxy/session_end.h"
 #include "proxy/session_flow.h"
 #include "proxy/txn_call.h"
@@ -141,7 +142,7 @@ static void step_go_on(struct txn *t)
 		step_done(t);
 }
 
-static void step_post_queue(struct session *s, struct leg *leg)
+static void step_run_queue(struct session *s, struct leg *leg)
 {
 	struct txn *t;
 
@@ -149,19 +150,37 @@ static void step_post_queue(struct session *s, struct leg *leg)
 		step_ops_posted(t);
 }
 
-/* Stored results and results that are sent early are held back by one limit (is_held_back() in
- * txn_ops.c). So they take turns to use what a completion leaves of it. */
+static void step_run_pieces(struct session *s, struct leg *leg)
+{
+	struct txn *t;
+
+	while ((t = txn_cut_through_next(s, leg)))
+		step_go_on(t);
+}
+
+/*
+ * State:  a client takes results slowly, so Writes are held back. They wait in two lists: .queue has
+ *         results that were stored, .cut_through_txns has results that are sent while they arrive.
+ * Danger: one list never becomes empty, and the results in the other wait for ever.
+ * Rule:   the lists take turns. A turn ends when an operation was posted.
+ * Pinned: tests/session/test_large.c:stored_ones_do_not_keep_back_those_sent_early
+ */
 static void step_run_ops(struct session *s, struct leg *leg)
 {
 	struct session_ops *ops = session_ops(s, leg);
-	struct txn *t;
+	bool pieces_first = ops->pieces_first;
+	unsigned before = session_ops_posted(ops);
 
-	ops->queue_is_next = !ops->queue_is_next;
-	if (ops->queue_is_next)
-		step_post_queue(s, leg);
-	while ((t = txn_cut_through_next(s, leg)))
-		step_go_on(t);
-	step_post_queue(s, leg);
+	if (pieces_first)
+		step_run_pieces(s, leg);
+	else
+		step_run_queue(s, leg);
+	if (session_ops_posted(ops) != before)
+		ops->pieces_first = !pieces_first;
+	if (pieces_first)
+		step_run_queue(s, leg);
+	else
+		step_run_pieces(s, leg);
 }
 
 /* A cut-through Write completed. */
