@@ -89,7 +89,7 @@ static __attribute__((noinline)) void sum_message(struct qp *qp, struct qp_recv 
 }
 
 /* Finds the place of a Send's segment (RFC 5041 section 5.3 and 7.1, RFC 5040 section 5.3). */
-static void begin_send(struct qp *qp)
+static inline void begin_send(struct qp *qp)
 {
 	struct qp_rx *rx = &qp->rx;
 	const struct ddp_header *h = &rx->h;
@@ -182,19 +182,18 @@ static void begin_read_request(struct qp *qp)
 		fail_segment(qp, ERR_PROTO, TERM_DDP_NO_BUFFER);
 }
 
-/* Checks all of the header in rx->h, and finds the place of the payload. */
-static void begin_segment(struct qp *qp)
+static inline bool is_send(const struct qp_rx *rx)
 {
-	qp->rx.dst = NULL;
-	qp->rx.room = UINT32_MAX;
-	qp->rx.target = NULL;
-	qp->rx.sums = NULL;
+	return rx->h.opcode >= RDMAP_SEND && rx->h.opcode <= RDMAP_SEND_SE_INV;
+}
+
+static __attribute__((noinline)) void begin_other(struct qp *qp)
+{
 	switch ((enum ddp_opcode)qp->rx.h.opcode) {
 	case RDMAP_SEND:
 	case RDMAP_SEND_INV:
 	case RDMAP_SEND_SE:
 	case RDMAP_SEND_SE_INV:
-		begin_send(qp);
 		break;
 	case RDMAP_WRITE:
 		begin_write(qp);
@@ -208,6 +207,19 @@ static void begin_segment(struct qp *qp)
 	case RDMAP_TERMINATE:
 		break;
 	}
+}
+
+/* Checks all of the header in rx->h, and finds the place of the payload. */
+static inline void begin_segment(struct qp *qp)
+{
+	qp->rx.dst = NULL;
+	qp->rx.room = UINT32_MAX;
+	qp->rx.target = NULL;
+	qp->rx.sums = NULL;
+	if (is_send(&qp->rx))
+		begin_send(qp);
+	else
+		begin_other(qp);
 }
 
 /* Ends the exposure @stag for a Send with Invalidate. Return: false: that is not permitted, and the
@@ -226,7 +238,7 @@ static bool qp_rx_invalidate(struct qp *qp, uint32_t stag)
 	return true;
 }
 
-static void finish_send(struct qp *qp)
+static inline void finish_send(struct qp *qp)
 {
 	struct qp_rx *rx = &qp->rx;
 	bool inv = rx->h.opcode == RDMAP_SEND_INV || rx->h.opcode == RDMAP_SEND_SE_INV;
@@ -332,21 +344,13 @@ static bool moves_nothing(const struct qp_rx *rx, const uint8_t *payload)
 	return !read.length;
 }
 
-/* Processes a segment that is complete and has the right CRC. @payload is for the types that are
- * parsed. */
-static void finish_segment(struct qp *qp, const uint8_t *payload)
+static __attribute__((noinline)) void finish_other(struct qp *qp, const uint8_t *payload)
 {
-	qp->counters->fpdus_in++;
-	if (!moves_nothing(&qp->rx, payload)) {
-		qp->rx.messages += qp->rx.h.last;
-		qp->rx.payload_octets += qp->rx.payload_len;
-	}
 	switch ((enum ddp_opcode)qp->rx.h.opcode) {
 	case RDMAP_SEND:
 	case RDMAP_SEND_INV:
 	case RDMAP_SEND_SE:
 	case RDMAP_SEND_SE_INV:
-		finish_send(qp);
 		break;
 	case RDMAP_WRITE:
 		finish_write(qp);
@@ -362,6 +366,21 @@ static void finish_segment(struct qp *qp, const uint8_t *payload)
 		finish_terminate(qp, payload);
 		break;
 	}
+}
+
+/* Processes a segment that is complete and has the right CRC. @payload is for the types that are
+ * parsed. */
+static inline void finish_segment(struct qp *qp, const uint8_t *payload)
+{
+	qp->counters->fpdus_in++;
+	if (!moves_nothing(&qp->rx, payload)) {
+		qp->rx.messages += qp->rx.h.last;
+		qp->rx.payload_octets += qp->rx.payload_len;
+	}
+	if (is_send(&qp->rx))
+		finish_send(qp);
+	else
+		finish_other(qp, payload);
 	qp->first_done = true;
 	if (qp->hold_for_first)
 		qp->tx.hold = qp->hold_for_first = false;
@@ -377,7 +396,7 @@ static bool crc_is_wrong(struct qp *qp, uint32_t crc, const uint8_t *field)
 }
 
 /* Decodes and checks the header at the start of the stage. */
-static bool open_segment(struct qp *qp, uint32_t header)
+static inline bool open_segment(struct qp *qp, uint32_t header)
 {
 	struct ddp_term term;
 	int rc = ddp_header_decode(qp_staged(qp) + FPDU_LEN_BYTES, &qp->rx.h, &term);
@@ -412,18 +431,29 @@ void qp_rx_sum(struct qp *qp, const uint8_t *payload, uint32_t n)
 	rx->sums_at += n;
 }
 
-/* Copies @n octets of payload from @from to their place. */
-static void place(struct qp_rx *rx, const uint8_t *from, uint32_t n)
+/* Copies @n octets of payload from @from, more than the piece has room for, up to the last piece.
+ * Return: how many. */
+static __attribute__((noinline)) uint32_t fill_pieces(struct qp_rx *rx, const uint8_t *from,
+						      uint32_t n)
 {
-	while (n > rx->room) {
-		memcpy(rx->dst, from, rx->room);
-		from += rx->room;
-		n -= rx->room;
+	uint32_t done = 0;
+
+	while (n - done > rx->room) {
+		memcpy(rx->dst, from + done, rx->room);
+		done += rx->room;
 		qp_rx_next_piece(rx);
 	}
-	memcpy(rx->dst, from, n);
-	rx->dst += n;
-	rx->room -= n;
+	return done;
+}
+
+/* Copies @n octets of payload from @from to their place. */
+static inline void place(struct qp_rx *rx, const uint8_t *from, uint32_t n)
+{
+	uint32_t done = n > rx->room ? fill_pieces(rx, from, n) : 0;
+
+	memcpy(rx->dst, from + done, n - done);
+	rx->dst += n - done;
+	rx->room -= n - done;
 }
 
 /* Sums of the FPDU at the start of the stage; @head: octets before its payload, @crc: that of the
@@ -475,7 +505,7 @@ static void take_whole(struct qp *qp, uint32_t header)
 }
 
 /* Begins to place an FPDU that is not complete, with the payload octets that the stage has. */
-static void take_part(struct qp *qp, uint32_t header)
+static __attribute__((noinline)) void take_part(struct qp *qp, uint32_t header)
 {
 	struct qp_rx *rx = &qp->rx;
 	uint32_t have;
@@ -533,7 +563,7 @@ static bool step_head(struct qp *qp)
 	return true;
 }
 
-static bool step_tail(struct qp *qp)
+static __attribute__((noinline)) bool step_tail(struct qp *qp)
 {
 	struct qp_rx *rx = &qp->rx;
 	uint32_t pad = fpdu_pad(rx->ulpdu_len);

@@ -170,9 +170,10 @@ static inline bool is_short(const struct qp_tx *tx, uint32_t len)
 	return len <= QP_TX_SHORT && len <= tx->max_untagged;
 }
 
-/* Builds a Send of @len octets as one FPDU and one piece. */
-static inline void put_short(struct qp *qp, const struct fabric_sge *sge, unsigned nsge,
-			     uint32_t len, uint32_t stag)
+/* Builds a Send of @len octets as one FPDU and one piece. (Always inline: each small message is sent
+ * so, by qp_send_short().) */
+static inline __attribute__((always_inline)) void
+put_short(struct qp *qp, const struct fabric_sge *sge, unsigned nsge, uint32_t len, uint32_t stag)
 {
 	struct qp_tx *tx = &qp->tx;
 	struct ddp_header h = {.last = true,
@@ -197,7 +198,7 @@ static inline void put_short(struct qp *qp, const struct fabric_sge *sge, unsign
 }
 
 /* Builds the short Send at the head of the send queue. */
-static void build_short(struct qp *qp, const struct qp_op *o)
+static __attribute__((noinline)) void build_short(struct qp *qp, const struct qp_op *o)
 {
 	struct qp_tx_fpdu *f = new_record(&qp->tx, QP_TX_OP, qp->tx.sq.head, true);
 
@@ -377,14 +378,17 @@ static uint32_t next_read(struct qp *qp)
  *         or QP_AHEAD segments at most. Return: whether the response is between such places.
  * Pinned: tests/iwarp/test_qp_ahead.c:test_sends_within_a_response.
  */
-static bool is_inside_run(const struct qp *qp)
+static __attribute__((noinline)) bool response_is_inside_run(const struct qp *qp)
 {
-	uint32_t most = qp->tx.max_tagged, run = qp_run(most), done;
+	uint32_t most = qp->tx.max_tagged, run = qp_run(most);
+	uint32_t done = qp->irq[qp->irq_head].done;
 
-	if (!qp->irq_count)
-		return false;
-	done = qp->irq[qp->irq_head].done;
 	return done && done / run == (done > most ? done - most : 0) / run;
+}
+
+static inline bool is_inside_run(const struct qp *qp)
+{
+	return qp->irq_count && response_is_inside_run(qp);
 }
 
 /* Whether the response to the peer's oldest Read goes before @o, the head of the send queue or
