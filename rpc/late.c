@@ -32,7 +32,7 @@ void rpc_late_add(struct rpc_late *l, uint32_t xid)
 	l->xids[l->n++] = xid;
 }
 
-void rpc_late_again(struct rpc_late *l, uint32_t xid)
+void rpc_late_mark(struct rpc_late *l, uint32_t xid)
 {
 	unsigned i = newest(l, xid);
 
@@ -54,7 +54,7 @@ bool rpc_late_has(const struct rpc_late *l, uint32_t xid)
 	return i < l->n && !l->again[i];
 }
 
-bool rpc_late_take(struct rpc_late *l, uint32_t xid)
+bool rpc_late_find(struct rpc_late *l, uint32_t xid)
 {
 	unsigned i = newest(l, xid);
 

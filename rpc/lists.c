@@ -99,13 +99,10 @@ static int get_write_chunk(struct xdr_in *x, struct rpc_msg *m, struct rpc_chunk
 	return 0;
 }
 
-int rpc_lists_get(struct xdr_in *x, struct rpc_msg *m)
+int rpc_lists_get_chunks(struct xdr_in *x, struct rpc_msg *m)
 {
-	int rc;
+	int rc = get_read_list(x, m);
 
-	if (xdr_get_empty_lists(x))
-		return 0;
-	rc = get_read_list(x, m);
 	while (!rc && xdr_get_bool(x)) {
 		if (m->nwrites == RPC_MAX_CHUNKS)
 			return ERR_TOOBIG;
@@ -210,7 +207,7 @@ static size_t write_chunk_len(const struct rpc_chunk *c)
 	return 2 * WORD + (size_t)c->count * SEGMENT_BYTES;
 }
 
-size_t rpc_lists_len(const struct rpc_msg *m)
+size_t rpc_lists_len_of_chunks(const struct rpc_msg *m)
 {
 	const struct rpc_chunk *reply = reply_chunk_of(m);
 	size_t len = 2 * WORD; /* the zero words that end the two lists */
@@ -242,14 +239,10 @@ static void put_write_chunk(struct xdr_out *x, const struct rpc_msg *m, const st
 		xdr_put_segment(x, &m->segs[c->first + i]);
 }
 
-void rpc_lists_put(struct xdr_out *x, const struct rpc_msg *m)
+void rpc_lists_put_chunks(struct xdr_out *x, const struct rpc_msg *m)
 {
 	const struct rpc_chunk *reply = reply_chunk_of(m);
 
-	if (m->nsegs == 0 && m->nwrites == 0 && !reply) {
-		xdr_put_empty_lists(x);
-		return;
-	}
 	if (is_long_call(m))
 		put_read_chunk(x, m, &m->body_chunk, 0);
 	for (unsigned i = 0; i < m->nreads; i++)

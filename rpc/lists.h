@@ -19,7 +19,11 @@
  *
  * Return: 0; ERR_XDR: malformed; ERR_TOOBIG: more chunks or segments than struct rpc_msg holds.
  */
-int rpc_lists_get(struct xdr_in *x, struct rpc_msg *m) WARN_UNUSED;
+int rpc_lists_get_chunks(struct xdr_in *x, struct rpc_msg *m) WARN_UNUSED;
+static inline int WARN_UNUSED rpc_lists_get(struct xdr_in *x, struct rpc_msg *m)
+{
+	return xdr_get_empty_lists(x) ? 0 : rpc_lists_get_chunks(x, m);
+}
 
 /**
  * rpc_lists_inline - check a message whose payload stream @body follows the lists
@@ -42,10 +46,21 @@ int rpc_lists_inline(struct rpc_msg *m, struct view body, bool *dir_known) WARN_
 int rpc_lists_external(struct rpc_msg *m, bool *dir_known) WARN_UNUSED;
 
 /** rpc_lists_len - octets the lists of @m take. */
-size_t rpc_lists_len(const struct rpc_msg *m);
+size_t rpc_lists_len_of_chunks(const struct rpc_msg *m);
+static inline size_t rpc_lists_len(const struct rpc_msg *m)
+{
+	return rpc_msg_lists_are_empty(m) ? XDR_EMPTY_LISTS : rpc_lists_len_of_chunks(m);
+}
 
 /** rpc_lists_put - encode the lists of @m: a body chunk is a Position-Zero Read chunk in a call,
  * the Reply chunk in a reply. */
-void rpc_lists_put(struct xdr_out *x, const struct rpc_msg *m);
+void rpc_lists_put_chunks(struct xdr_out *x, const struct rpc_msg *m);
+static inline void rpc_lists_put(struct xdr_out *x, const struct rpc_msg *m)
+{
+	if (rpc_msg_lists_are_empty(m))
+		xdr_put_empty_lists(x);
+	else
+		rpc_lists_put_chunks(x, m);
+}
 
 #endif

@@ -121,6 +121,13 @@ static inline bool rpc_msg_has_chunks(const struct rpc_msg *m)
 	return m->has_body_chunk || m->nreads || m->nwrites || m->has_reply;
 }
 
+/** rpc_msg_lists_are_empty - whether no chunk of @m is in its header: it has none, or their data are
+ * placed. True for most messages. */
+static inline bool rpc_msg_lists_are_empty(const struct rpc_msg *m)
+{
+	return m->nsegs == 0 && m->nwrites == 0 && !m->has_body_chunk && !m->has_reply;
+}
+
 /** rpc_msg_placed - the data of @c, if they came in the same Send as @m; borrowed, valid as long as
  * the views of @m. NULL: the data did not come in that Send. @c is a Read chunk of the Call @m or a
  * Write chunk of the Reply @m. */

@@ -24,18 +24,20 @@ static int decode_error(struct v1_header *h, struct xdr_in *x)
 
 int v1_header_decode(struct v1_header *h, struct rpc_msg *m, bool *dir_known, struct view in)
 {
+	const uint8_t *fixed;
 	struct xdr_in x;
 	int rc;
 
 	*h = (struct v1_header){0};
 	*dir_known = false;
 	xdr_in_init(&x, in);
-	h->xid = xdr_get_u32(&x);
-	h->vers = xdr_get_u32(&x);
-	h->credit = xdr_get_u32(&x);
-	h->proc = xdr_get_u32(&x);
-	if (x.failed)
+	fixed = xdr_take(&x, V1_FIXED_BYTES);
+	if (!fixed)
 		return ERR_SHORT;
+	h->xid = xdr_peek_u32(fixed);
+	h->vers = xdr_peek_u32(fixed + 4);
+	h->credit = xdr_peek_u32(fixed + 8);
+	h->proc = xdr_peek_u32(fixed + 12);
 	if (h->proc == V1_ERROR)
 		return decode_error(h, &x);
 	if (h->vers != V1_VERSION)

@@ -15,10 +15,7 @@ int v1_header_encode(const struct rpc_msg *m, uint32_t credit, uint8_t *buf, siz
 	struct xdr_out x;
 
 	xdr_out_init(&x, buf, cap);
-	xdr_put_u32(&x, m->xid);
-	xdr_put_u32(&x, V1_VERSION);
-	xdr_put_u32(&x, credit);
-	xdr_put_u32(&x, m->has_body_chunk ? V1_NOMSG : V1_MSG);
+	xdr_put_prefix(&x, m->xid, V1_VERSION, credit, m->has_body_chunk ? V1_NOMSG : V1_MSG);
 	rpc_lists_put(&x, m);
 	if (x.failed)
 		return ERR_NOSPACE;
@@ -31,10 +28,7 @@ int v1_error_encode(const struct v1_header *h, uint8_t *buf, size_t cap)
 	struct xdr_out x;
 
 	xdr_out_init(&x, buf, cap);
-	xdr_put_u32(&x, h->xid);
-	xdr_put_u32(&x, h->vers);
-	xdr_put_u32(&x, h->credit);
-	xdr_put_u32(&x, V1_ERROR);
+	xdr_put_prefix(&x, h->xid, h->vers, h->credit, V1_ERROR);
 	xdr_put_u32(&x, h->err);
 	if (h->err == V1_ERR_VERS) {
 		xdr_put_u32(&x, h->low);

@@ -667,6 +667,8 @@ static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct r
 		return recv_rtr(c, type, h, in, rx);
 	if (v2_decode_rest(type, h, c->t.own.msg, in, c->t.own.segment_count, &fault))
 		return recv_bad(c, type, h, &fault, rx);
+	if (!(type->flags & V2_IS_CONTROL)) /* most messages */
+		return recv_message(c, type, h, in, rx);
 	return recv_of(type->htype)(c, type, h, in, rx);
 }
 

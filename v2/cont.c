@@ -49,7 +49,7 @@ bool v2_cont_is_dropped(struct v2_cont *c, const struct v2_type *type, uint32_t 
 	return false;
 }
 
-bool v2_cont_is_dropping(const struct v2_cont *c, uint32_t xid)
+bool v2_cont_is_in_drops(const struct v2_cont *c, uint32_t xid)
 {
 	for (unsigned i = 0; i < V2_CONT_DROPS; i++) {
 		if (c->drops[i].on && c->drops[i].xid == xid)
@@ -122,6 +122,7 @@ void v2_cont_give_up(struct v2_cont *c, uint32_t xid, enum rpc_dir dir)
 		if (c->drops[i].on && c->drops[i].xid == xid && c->drops[i].dir == dir)
 			return;
 	}
+	c->has_drops = true;
 	c->drops[c->next_drop] = (struct v2_cont_drop){.on = true, .xid = xid, .dir = dir};
 	c->next_drop = (c->next_drop + 1) % V2_CONT_DROPS;
 }

@@ -26,6 +26,7 @@ struct v2_cont {
 		enum rpc_dir dir;
 	} drops[V2_CONT_DROPS];
 	unsigned next_drop;
+	bool has_drops; /* .drops is in use: a message was abandoned on this connection */
 };
 
 /**
@@ -42,7 +43,11 @@ bool v2_cont_is_dropped(struct v2_cont *c, const struct v2_type *type, uint32_t 
 			struct view payload);
 
 /** v2_cont_is_dropping - whether parts of a message @xid, in either direction, are dropped. */
-bool v2_cont_is_dropping(const struct v2_cont *c, uint32_t xid);
+bool v2_cont_is_in_drops(const struct v2_cont *c, uint32_t xid);
+static inline bool v2_cont_is_dropping(const struct v2_cont *c, uint32_t xid)
+{
+	return c->has_drops && v2_cont_is_in_drops(c, xid);
+}
 
 /** v2_cont_is_misnamed - whether @m, a decoded Call or a first part of one, contains an RPC
  * Reply with its XID (RFC 5531 9). */

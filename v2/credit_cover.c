@@ -40,10 +40,9 @@ static bool are_to_come(const struct v2_credit *credit, uint32_t need)
 	return open < half || (need <= credit->window && used >= half);
 }
 
-int v2_credit_cover_check(struct v2_conn *c, const struct rpc_tx *tx, uint32_t need)
+int v2_credit_cover_several(struct v2_conn *c, const struct rpc_tx *tx, uint32_t need)
 {
-	c->waits = false;
-	if (need == 1 || tx->cover == RPC_COVER_NONE || need <= v2_credit_open(&c->credit))
+	if (tx->cover == RPC_COVER_NONE || need <= v2_credit_open(&c->credit))
 		return 0;
 	if (tx->cover == RPC_COVER_NOW || c->credit.literal_peer)
 		return ERR_TOOBIG;

@@ -21,6 +21,12 @@ uint32_t v2_credit_cover_sends(const struct v2_conn *c, const struct rpc_msg *m,
 
 /** v2_credit_cover_check - whether @tx, of which nothing was sent, may begin; @need: number of its
  * Sends. Return: 0; ERR_AGAIN: later; ERR_TOOBIG: never. */
-int v2_credit_cover_check(struct v2_conn *c, const struct rpc_tx *tx, uint32_t need) WARN_UNUSED;
+int v2_credit_cover_several(struct v2_conn *c, const struct rpc_tx *tx, uint32_t need) WARN_UNUSED;
+static inline int WARN_UNUSED v2_credit_cover_check(struct v2_conn *c, const struct rpc_tx *tx,
+						    uint32_t need)
+{
+	c->waits = false;
+	return need == 1 ? 0 : v2_credit_cover_several(c, tx, need);
+}
 
 #endif

@@ -1,19 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "v2/header.h"
 
-int v2_prefix_decode(struct v2_hdr *h, struct view in)
-{
-	if (in.len < V2_PREFIX_BYTES) {
-		h->xid = h->vers = h->credit = h->htype = 0;
-		return ERR_SHORT;
-	}
-	h->xid = xdr_peek_u32(in.data);
-	h->vers = xdr_peek_u32(in.data + 4);
-	h->credit = xdr_peek_u32(in.data + 8);
-	h->htype = xdr_peek_u32(in.data + 12);
-	return 0;
-}
-
 /*
  * The rest is the payload stream, whose first word the header types of section 6.3 declare; other
  * types have no rest. Octets after an ERROR are ignored: an ERROR must not be answered with an
@@ -92,10 +79,7 @@ int v2_encode(const struct v2_hdr *h, const struct rpc_msg *m, uint8_t *buf, siz
 	if (!type)
 		return ERR_TYPE;
 	xdr_out_init(&x, buf, cap);
-	xdr_put_u32(&x, h->xid);
-	xdr_put_u32(&x, h->vers);
-	xdr_put_u32(&x, h->credit);
-	xdr_put_u32(&x, h->htype);
+	xdr_put_prefix(&x, h->xid, h->vers, h->credit, h->htype);
 	type->encode(&x, h, m);
 	return x.failed ? ERR_NOSPACE : (int)xdr_out_len(&x);
 }

@@ -54,7 +54,18 @@ struct v2_hdr {
  *
  * Return: 0, or ERR_SHORT: the message must be discarded in silence (section 7).
  */
-int v2_prefix_decode(struct v2_hdr *h, struct view in) WARN_UNUSED;
+static inline int v2_prefix_decode(struct v2_hdr *h, struct view in)
+{
+	if (in.len < V2_PREFIX_BYTES) {
+		h->xid = h->vers = h->credit = h->htype = 0;
+		return ERR_SHORT;
+	}
+	h->xid = xdr_peek_u32(in.data);
+	h->vers = xdr_peek_u32(in.data + 4);
+	h->credit = xdr_peek_u32(in.data + 8);
+	h->htype = xdr_peek_u32(in.data + 12);
+	return 0;
+}
 
 /**
  * v2_decode - one received message of version 2

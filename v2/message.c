@@ -3,14 +3,10 @@
 
 #include "v2/chunks.h"
 
-/* Decodes the handle with which both Call types begin, and their last fields. */
-static int call_chunks_decode(struct v2_parse *p, struct rpc_msg *m)
+static __attribute__((noinline)) int call_lists_decode(struct v2_parse *p, struct rpc_msg *m)
 {
-	int err;
+	int err = v2_get_reads(p, m);
 
-	if (m->inv_handle == 0 && xdr_get_empty_lists(&p->x))
-		return 0;
-	err = v2_get_reads(p, m);
 	if (!err)
 		err = v2_get_writes(p, m);
 	if (!err)
@@ -21,6 +17,14 @@ static int call_chunks_decode(struct v2_parse *p, struct rpc_msg *m)
 	if (m->inv_handle != 0 && !v2_has_handle(m, m->inv_handle))
 		return v2_parse_fail(p, ERR_XDR, RPC_ERROR_BAD_XDR, 0);
 	return 0;
+}
+
+/* Decodes the last fields of both Call types. */
+static inline int call_chunks_decode(struct v2_parse *p, struct rpc_msg *m)
+{
+	if (m->inv_handle == 0 && xdr_get_empty_lists(&p->x))
+		return 0;
+	return call_lists_decode(p, m);
 }
 
 static void call_chunks_encode(struct xdr_out *x, const struct rpc_msg *m)
@@ -95,7 +99,10 @@ int v2_reply_inline_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg 
 void v2_reply_inline_encode(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_msg *m)
 {
 	(void)h;
-	v2_put_writes(x, m);
+	if (m->nwrites)
+		v2_put_writes(x, m);
+	else
+		xdr_put_u32(x, 0);
 }
 
 int v2_middle_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m)
@@ -118,7 +125,7 @@ uint32_t v2_msg_htype(const struct rpc_msg *m)
 	return m->has_body_chunk ? V2_REPLY_EXTERNAL : V2_REPLY_INLINE;
 }
 
-size_t v2_msg_header_len(const struct rpc_msg *m)
+size_t v2_msg_header_len_of_chunks(const struct rpc_msg *m)
 {
 	size_t len = V2_PREFIX_BYTES + v2_writes_len(m);
 	size_t body_segments = m->has_body_chunk ? m->body_chunk.count : 0;

@@ -22,10 +22,21 @@ void v2_middle_encode(struct xdr_out *x, const struct v2_hdr *h, const struct rp
 /** v2_msg_htype - the type of @m's only or last Send: EXTERNAL with a body chunk, else INLINE. */
 uint32_t v2_msg_htype(const struct rpc_msg *m);
 
-/** v2_msg_header_len - octets of the header of @m's only or last Send. */
-size_t v2_msg_header_len(const struct rpc_msg *m);
+/** Octets of headers: of a MIDDLE message (the prefix and rdma_remaining), and of INLINE messages
+ * without chunks (the prefix, a Call's handle, a word for each list). */
+enum {
+	V2_MIDDLE_BYTES = V2_PREFIX_BYTES + 4,
+	V2_BARE_CALL_BYTES = V2_PREFIX_BYTES + 4 + XDR_EMPTY_LISTS,
+	V2_BARE_REPLY_BYTES = V2_PREFIX_BYTES + 4
+};
 
-/** Octets of the header of a MIDDLE message: the prefix and rdma_remaining. */
-enum { V2_MIDDLE_BYTES = V2_PREFIX_BYTES + 4 };
+/** v2_msg_header_len - octets of the header of @m's only or last Send. */
+size_t v2_msg_header_len_of_chunks(const struct rpc_msg *m);
+static inline size_t v2_msg_header_len(const struct rpc_msg *m)
+{
+	if (!rpc_msg_lists_are_empty(m))
+		return v2_msg_header_len_of_chunks(m);
+	return m->dir == RPC_CALL ? V2_BARE_CALL_BYTES : V2_BARE_REPLY_BYTES;
+}
 
 #endif

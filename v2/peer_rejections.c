@@ -28,7 +28,7 @@ static uint32_t segments_of(const struct v2_conn *c, uint32_t xid)
 
 /* A message of type INLINE removes the entry of its XID. The number of segments of a Call is always
  * kept. */
-void v2_peer_rejections_remember(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype)
+void v2_peer_rejections_keep(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype)
 {
 	struct v2_sent *sent = place(c, m->dir, m->xid);
 	uint32_t parts;

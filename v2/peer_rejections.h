@@ -15,7 +15,14 @@
 
 /** v2_peer_rejections_remember - the first Send of @m, of type @htype, is about to go out. .credit
  * does not count this Send yet. */
-void v2_peer_rejections_remember(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype);
+void v2_peer_rejections_keep(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype);
+static inline void v2_peer_rejections_remember(struct v2_conn *c, const struct rpc_msg *m,
+					       uint32_t htype)
+{
+	/* Nothing is kept of an inline Reply, and usually of no earlier one with its XID either. */
+	if (htype != V2_REPLY_INLINE || c->sent_replies[m->xid % V2_SENT_REPLIES].xid == m->xid)
+		v2_peer_rejections_keep(c, m, htype);
+}
 
 /** v2_peer_rejections_answered - a Reply to our Call @xid came: update the estimate of the peer's
  * credits. */

@@ -10,17 +10,6 @@ uint64_t xdr_get_u64(struct xdr_in *x)
 	return high << 32 | xdr_get_u32(x);
 }
 
-struct view xdr_get_opaque(struct xdr_in *x, uint32_t max)
-{
-	uint32_t len = xdr_get_u32(x);
-	const uint8_t *p;
-
-	if (len > max)
-		x->failed = true;
-	p = xdr_take(x, (size_t)len + xdr_pad(len));
-	return p ? view_of(p, len) : view_of(NULL, 0);
-}
-
 struct segment xdr_get_segment(struct xdr_in *x)
 {
 	const uint8_t *p = xdr_take(x, 16);

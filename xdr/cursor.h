@@ -2,6 +2,7 @@
 #ifndef XDR_CURSOR_H
 #define XDR_CURSOR_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -46,7 +47,10 @@ static inline uint32_t xdr_pad(uint64_t len)
 /** xdr_peek_u32 - the big-endian word at @p, which must hold four octets. */
 static inline uint32_t xdr_peek_u32(const uint8_t *p)
 {
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be32toh(v);
 }
 
 /** xdr_take - the next @n octets, which count as read; NULL and sticky failure at the end. */
@@ -97,7 +101,16 @@ static inline bool xdr_get_empty_lists(struct xdr_in *x)
 }
 
 /** xdr_get_opaque - counted octets with their pad; fails if longer than @max. Borrowed view. */
-struct view xdr_get_opaque(struct xdr_in *x, uint32_t max);
+static inline struct view xdr_get_opaque(struct xdr_in *x, uint32_t max)
+{
+	uint32_t len = xdr_get_u32(x);
+	const uint8_t *p;
+
+	if (len > max)
+		x->failed = true;
+	p = xdr_take(x, (size_t)len + xdr_pad(len));
+	return p ? view_of(p, len) : view_of(NULL, 0);
+}
 
 /** xdr_skip - step over @octets (already padded by the caller). */
 static inline void xdr_skip(struct xdr_in *x, size_t octets)
@@ -138,10 +151,8 @@ static inline bool xdr_has_room(struct xdr_out *x, size_t n)
 /** xdr_poke_u32 - @v as the big-endian word at @p. */
 static inline void xdr_poke_u32(uint8_t *p, uint32_t v)
 {
-	p[0] = (uint8_t)(v >> 24);
-	p[1] = (uint8_t)(v >> 16);
-	p[2] = (uint8_t)(v >> 8);
-	p[3] = (uint8_t)v;
+	v = htobe32(v);
+	memcpy(p, &v, sizeof(v));
 }
 
 /** xdr_put_* - append; a write past the end changes nothing and fails stickily. */
@@ -151,6 +162,19 @@ static inline void xdr_put_u32(struct xdr_out *x, uint32_t v)
 		return;
 	xdr_poke_u32(x->pos, v);
 	x->pos += 4;
+}
+
+/** xdr_put_prefix - the four words with which the header of every version begins. */
+static inline void xdr_put_prefix(struct xdr_out *x, uint32_t xid, uint32_t vers, uint32_t credit,
+				  uint32_t type)
+{
+	if (!xdr_has_room(x, 16))
+		return;
+	xdr_poke_u32(x->pos, xid);
+	xdr_poke_u32(x->pos + 4, vers);
+	xdr_poke_u32(x->pos + 8, credit);
+	xdr_poke_u32(x->pos + 12, type);
+	x->pos += 16;
 }
 
 /** xdr_put_empty_lists - what xdr_get_empty_lists() reads. */
