@@ -73,7 +73,8 @@ static void shape_call(struct txn *t)
 	t->shape = in.shape;
 }
 
-void txn_plan(struct txn *t)
+/* The plan of a call that is not short. */
+static void plan_long(struct txn *t)
 {
 	struct plan_end from, to;
 	struct plan_in in = {.call = &t->in,
@@ -91,12 +92,15 @@ void txn_plan(struct txn *t)
 	plan_call_form(&in, &t->plan);
 }
 
-/* Whether nothing is left to decide: the call has no chunks, needs none and fits one Send. */
-static bool is_settled(const struct txn *t, size_t header_len)
+void txn_plan(struct txn *t)
 {
-	return t->in.nsegs == 0 && t->in.nwrites == 0 && t->plan.form == PLAN_INLINE &&
-	       !t->plan.offer && !t->reverse &&
-	       header_len + t->call_body.len <= t->rsp->t->peer.send_bytes;
+	const struct rpc_transport *to = t->rsp->t;
+
+	if (t->hdr_err == 0 && !t->reverse && !rpc_msg_has_chunks(&t->in) &&
+	    plan_is_short(&t->hdr, t->call_body, to->ops->traits, &to->peer))
+		t->plan = (struct plan_call){.form = PLAN_INLINE};
+	else
+		plan_long(t);
 }
 
 /* Plan again, now that t->out has its chunks. With @joined the data item has no chunk, but is in
@@ -111,10 +115,6 @@ static bool plan_again(const struct txn *t, bool joined, struct plan_call *out)
 			     .reverse = t->reverse,
 			     .shape = t->shape};
 
-	if (!joined && is_settled(t, in.header_len)) {
-		*out = t->plan;
-		return true;
-	}
 	plan_to(t, &to);
 	if (joined)
 		return plan_call_joined(&in, &t->plan, out);
@@ -390,6 +390,27 @@ static int form_parts(struct txn *t, struct plan_call *p)
 	return err;
 }
 
+/* Whether the plan has decided all: the call has no chunks, needs none and fits one Send. True for
+ * most calls. */
+static bool is_settled(const struct txn *t)
+{
+	const struct rpc_transport *to = t->rsp->t;
+
+	return !rpc_msg_has_chunks(&t->in) && t->plan.form == PLAN_INLINE && !t->plan.offer &&
+	       !t->reverse &&
+	       to->ops->traits->call_header + t->call_body.len <= to->peer.send_bytes;
+}
+
+static void form_settled(struct txn *t)
+{
+	rpc_msg_reset(&t->out, t->in.xid, RPC_CALL);
+	put_body(t);
+	t->form = PLAN_INLINE;
+	t->joined = false;
+	t->expected = t->plan.expected;
+	t->call_tx.tx.cover = RPC_COVER_NOW;
+}
+
 static int form_call(struct txn *t, struct rpc_error *e)
 {
 	struct rpc_msg *m = &t->out;
@@ -398,7 +419,7 @@ static int form_call(struct txn *t, struct rpc_error *e)
 	int err;
 
 	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
-	if (t->in.nsegs)
+	if (t->in.nsegs || !t->shape.most) /* 0: a short plan has no shape */
 		shape_call(t);
 	rpc_msg_reset(m, t->in.xid, RPC_CALL);
 	if (form_extended(t, &ask))
@@ -442,12 +463,15 @@ void txn_complete_call(struct txn *t)
 int txn_form_call(struct txn *t, struct rpc_error *e)
 {
 	strip_pads(t);
-	if (is_call_consistent(t)) {
-		txn_note_call(t);
-		return form_call(t, e);
+	if (!is_call_consistent(t)) {
+		*e = (struct rpc_error){.code = RPC_ERROR_BAD_XDR};
+		return ERR_XDR;
 	}
-	*e = (struct rpc_error){.code = RPC_ERROR_BAD_XDR};
-	return ERR_XDR;
+	txn_note_call(t);
+	if (!is_settled(t))
+		return form_call(t, e);
+	form_settled(t);
+	return 0;
 }
 
 static int copy_chunk(struct txn *t, const struct rpc_chunk *from, uint32_t len,
@@ -530,14 +554,38 @@ static bool is_unoffered(const struct txn *t, struct rpc_error *e)
 	return false;
 }
 
-int txn_form_reply(struct txn *t, struct rpc_error *e)
+/* Form a reply that does not fit one Send with its body. @header_len: octets of the header in
+ * t->out. */
+static int form_long_reply(struct txn *t, size_t header_len, bool written, struct rpc_error *e)
 {
-	struct view body = t->reply_body;
 	struct rpc_msg *m = &t->out;
 	struct plan_end to;
-	struct plan_in in = {
-		.call = &t->in, .body_len = body.len, .to = &to, .reverse = t->reverse};
+	const struct plan_in in = {.call = &t->in,
+				   .body_len = t->reply_body.len,
+				   .header_len = header_len,
+				   .to = &to,
+				   .reverse = t->reverse};
 	struct plan_reply p;
+
+	end_of(t, t->req, &to);
+	plan_reply_form(&in, &p);
+	if (p.form == PLAN_REFUSED) {
+		*e = p.error;
+		return ERR_TOOBIG;
+	}
+	session_stat(t->s, t->req)->written += written || p.form == PLAN_BODY_CHUNK;
+	if (p.form != PLAN_BODY_CHUNK)
+		return 0;
+	m->nbody = 0;
+	m->has_body_chunk = true;
+	return copy_chunk(t, &t->in.reply, (uint32_t)in.body_len, &m->body_chunk);
+}
+
+int txn_form_reply(struct txn *t, struct rpc_error *e)
+{
+	const struct rpc_transport *to = t->req->t;
+	struct rpc_msg *m = &t->out;
+	size_t header_len = to->ops->traits->reply_header;
 	bool written = false;
 
 	if (t->in.nwishes && !t->plain && form_response(t))
@@ -551,25 +599,14 @@ int txn_form_reply(struct txn *t, struct rpc_error *e)
 			return ERR_TOOBIG;
 		written |= t->writes[i].len > 0;
 	}
-	m->body[0] = body;
+	m->body[0] = t->reply_body;
 	m->nbody = 1;
-	in.header_len = t->req->t->ops->header_len(t->req->t, m);
-	if (in.header_len + in.body_len <= t->req->t->peer.send_bytes) { /* true for most replies */
-		session_stat(t->s, t->req)->written += written;
-		return 0;
-	}
-	end_of(t, t->req, &to);
-	plan_reply_form(&in, &p);
-	if (p.form == PLAN_REFUSED) {
-		*e = p.error;
-		return ERR_TOOBIG;
-	}
-	session_stat(t->s, t->req)->written += written || p.form == PLAN_BODY_CHUNK;
-	if (p.form != PLAN_BODY_CHUNK)
-		return 0;
-	m->nbody = 0;
-	m->has_body_chunk = true;
-	return copy_chunk(t, &t->in.reply, (uint32_t)body.len, &m->body_chunk);
+	if (m->nwrites)
+		header_len = to->ops->header_len(to, m);
+	if (header_len + t->reply_body.len > to->peer.send_bytes) /* true for few replies */
+		return form_long_reply(t, header_len, written, e);
+	session_stat(t->s, t->req)->written += written;
+	return 0;
 }
 
 /* Whether the responder may invalidate @handle, or none, with its reply to @t. */

@@ -139,31 +139,35 @@ static uint32_t results_of(const struct rpchdr *hdr)
 	return 0;
 }
 
-bool nfs_skip_auth(struct xdr_in *x, bool *wrapped)
+static bool is_gss_data(struct view cred, bool *wrapped)
 {
-	uint32_t flavor;
-	struct view body;
-	struct xdr_in cred;
+	struct xdr_in x;
 
-	xdr_skip(x, CALL_HEADER); /* xid, mtype, rpcvers, prog, vers, proc */
-	flavor = xdr_get_u32(x);
-	body = xdr_get_opaque(x, MAX_AUTH_OCTETS);
-	if (x->failed)
+	xdr_in_init(&x, cred);
+	xdr_skip(&x, 4); /* version */
+	if (xdr_get_u32(&x) != GSS_DATA)
 		return false;
+	xdr_skip(&x, 4); /* sequence number */
+	*wrapped = xdr_get_u32(&x) != GSS_SVC_NONE;
+	return !x.failed;
+}
+
+bool nfs_skip_auth(struct xdr_in *in, bool *wrapped)
+{
+	struct xdr_in x = *in;
+	uint32_t flavor;
+	struct view cred;
+
+	xdr_skip(&x, CALL_HEADER); /* xid, mtype, rpcvers, prog, vers, proc */
+	flavor = xdr_get_u32(&x);
+	cred = xdr_get_opaque(&x, MAX_AUTH_OCTETS);
 	*wrapped = false;
-	if (flavor == RPCSEC_GSS) {
-		xdr_in_init(&cred, body);
-		xdr_skip(&cred, 4); /* version */
-		if (xdr_get_u32(&cred) != GSS_DATA)
-			return false;
-		xdr_skip(&cred, 4); /* sequence number */
-		*wrapped = xdr_get_u32(&cred) != GSS_SVC_NONE;
-		if (cred.failed)
-			return false;
-	}
-	xdr_skip(x, 4);
-	xdr_get_opaque(x, MAX_AUTH_OCTETS);
-	return !x->failed;
+	if (x.failed || (flavor == RPCSEC_GSS && !is_gss_data(cred, wrapped)))
+		return false;
+	xdr_skip(&x, 4);
+	xdr_get_opaque(&x, MAX_AUTH_OCTETS);
+	*in = x;
+	return !x.failed;
 }
 
 /* The count of READ, READDIR and READDIRPLUS: the last word of their arguments. */

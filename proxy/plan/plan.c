@@ -255,9 +255,18 @@ static uint64_t planned_chunk(const struct reply *r, const struct plan_end *from
 	return r->is_vague && r->may_be_nfs ? r->takes : 0;
 }
 
+/* Find out the longest reply of the procedure. For a COMPOUND with operations that have no bound,
+ * only the most that servers return at once is known, which is no bound. */
+static void foresee_length(struct reply *r, const struct rpchdr *hdr, struct view args,
+			   const struct rpc_msg *call)
+{
+	r->known = nfs_reply_max(hdr, args, call, &r->is_guess);
+	r->is_vague =
+		!r->known || (hdr->prog == PROG_NFS && hdr->vers == 4 && r->known > UNKNOWN_REPLY);
+}
+
 /* Find out what the responder can send inline, what the requester offered, and the longest reply
- * of the procedure. For a COMPOUND with operations that have no bound, only the most that servers
- * return at once is known, which is no bound. */
+ * of the procedure. */
 static void plan_foresee(struct reply *r, const struct plan_in *in)
 {
 	const struct rpchdr *hdr = in->hdr;
@@ -267,11 +276,8 @@ static void plan_foresee(struct reply *r, const struct plan_in *in)
 	r->offered = in->call->has_reply ? in->call->reply.length : 0;
 	r->responder = less_header(to->limits.recv_bytes, plan_reply_header(in, to->traits, true));
 	r->may_be_nfs = hdr ? hdr->prog == PROG_NFS : in->call->has_body_chunk;
-	if (!hdr || !in->call->nbody)
-		return;
-	r->known = nfs_reply_max(hdr, in->call->body[0], in->call, &r->is_guess);
-	r->is_vague =
-		!r->known || (hdr->prog == PROG_NFS && hdr->vers == 4 && r->known > UNKNOWN_REPLY);
+	if (hdr && in->call->nbody)
+		foresee_length(r, hdr, in->call->body[0], in->call);
 }
 
 /* Whether the program of the call may be one that filers serve. If the call is in a body chunk, its
@@ -555,6 +561,17 @@ void plan_call_form(const struct plan_in *in, struct plan_call *out)
 		return;
 	offer = reply_chunk(in, &expected);
 	pick_offering(in, clamp_u32(offer), expected, false, out);
+}
+
+bool plan_is_short(const struct rpchdr *hdr, struct view call, const struct rpc_traits *traits,
+		   const struct rpc_limits *limits)
+{
+	struct reply r = {.responder = less_header(limits->recv_bytes, traits->reply_header)};
+
+	if (call.len > limits->send_bytes)
+		return false;
+	foresee_length(&r, hdr, call, NULL);
+	return traits->continues ? !r.is_vague : fits_inline(&r);
 }
 
 void plan_call_again(const struct plan_in *in, const struct plan_call *earlier,

@@ -130,6 +130,17 @@ void plan_shape(struct plan_in *in);
  */
 void plan_call_form(const struct plan_in *in, struct plan_call *out);
 
+/**
+ * plan_is_short - whether a forward call without chunks certainly needs none, and goes inline
+ * @call: its payload stream; @hdr: the RPC header in it
+ * @traits, @limits: of the responder
+ *
+ * True for most calls. If true, plan_call_form() would choose PLAN_INLINE without a Reply chunk,
+ * whatever the requester takes. If false, plan_call_form() has to decide.
+ */
+bool plan_is_short(const struct rpchdr *hdr, struct view call, const struct rpc_traits *traits,
+		   const struct rpc_limits *limits);
+
 /** plan_call_again - plan_call_form() again, with the Reply chunk of the @earlier plan, which
  * depends on the call and its ends alone. */
 void plan_call_again(const struct plan_in *in, const struct plan_call *earlier,
