@@ -152,12 +152,13 @@ static enum txn_verdict try_start(struct txn *t)
 	return TXN_STARTS;
 }
 
-/* Whether @t passes calls that wait: it has no chunks and needs no payload memory. @exposures is
- * set if so. */
-static bool passes_others(const struct txn *t, unsigned *exposures)
+/* txn_need() counts one exposure for a call that passes others: that of its body. */
+enum { PASSING_EXPOSURES = 1 };
+
+/* Whether @t passes calls that wait: it has no chunks and needs no payload memory. */
+static bool passes_others(const struct txn *t)
 {
-	return !t->reverse && txn_is_plain(&t->in) && !t->call_held.reasm && !t->in.nplaced &&
-	       txn_need(t, exposures) == 0;
+	return !t->reverse && txn_is_plain(&t->in) && !t->call_held.reasm && !t->reply_bytes;
 }
 
 /* Whether @t had to wait before the first of .waiting. */
@@ -169,7 +170,6 @@ static bool came_first(const struct session_queue *q, const struct txn *t)
 
 struct txn *txn_admit_passing(struct session_queue *q, bool in_turn)
 {
-	unsigned exposures = 0;
 	struct txn *t;
 
 	if (list_is_empty(&q->passing))
@@ -183,9 +183,17 @@ struct txn *txn_admit_passing(struct session_queue *q, bool in_turn)
 		t->is_beyond = true;
 		q->beyond++;
 	}
-	(void)txn_need(t, &exposures);
-	start(t, exposures, 0);
+	start(t, PASSING_EXPOSURES, 0);
 	return t;
+}
+
+bool txn_admit_at_once(struct session_queue *q, struct txn *t)
+{
+	if (!list_is_empty(&q->waiting) || !list_is_empty(&q->passing) || !passes_others(t) ||
+	    !txn_queue_has_place(q))
+		return false;
+	start(t, PASSING_EXPOSURES, 0);
+	return true;
 }
 
 enum txn_verdict txn_admit(struct session_queue *q, struct txn **t)
@@ -274,8 +282,7 @@ void txn_move_all(struct session *s, const struct leg *leg)
 struct list *txn_queue(struct txn *t)
 {
 	struct session_queue *q = session_queue(t->s, t->reverse);
-	unsigned exposures;
-	struct list *line = passes_others(t, &exposures) ? &q->passing : &q->waiting;
+	struct list *line = passes_others(t) ? &q->passing : &q->waiting;
 
 	t->turn = q->next_turn++;
 	list_add_tail(line, &t->wait_link);

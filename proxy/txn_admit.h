@@ -30,6 +30,10 @@ bool txn_queue_has_place(const struct session_queue *q);
  * that list, .waiting or .passing of its queue. */
 struct list *txn_queue(struct txn *t);
 
+/** txn_admit_at_once - start @t, which just came in @q, if no call waits there and it lacks nothing.
+ * True for most calls. Return: whether it started; otherwise txn_queue() is due. */
+bool txn_admit_at_once(struct session_queue *q, struct txn *t) WARN_UNUSED;
+
 /** txn_admit_passing - start the first of the calls that pass others, if there is a place for it.
  * @in_turn: only within the limit, and only if the call came before the first of .waiting. Return:
  * the call, or NULL. */

@@ -62,20 +62,17 @@ static bool needs_impossible_reads(const struct txn *t)
 	return false;
 }
 
-static void count_call(struct session *s, struct txn *t)
+static void count_call(struct session *s, const struct txn *t)
 {
-	struct session_stat *from = session_stat(s, t->req), *to = session_stat(s, t->rsp);
-	struct proxy_counters *all = &s->route->count;
-
 	if (t->reverse) {
-		from->rcalls++;
-		to->rcalls++;
-		all->rcalls++;
+		s->stat[PROXY_CLIENT].rcalls++;
+		s->stat[PROXY_SERVER].rcalls++;
+		s->route->count.rcalls++;
 		return;
 	}
-	from->calls++;
-	to->calls++;
-	all->calls++;
+	s->stat[PROXY_CLIENT].calls++;
+	s->stat[PROXY_SERVER].calls++;
+	s->route->count.calls++;
 }
 
 /* Count the octets of the call, once everything that the requester exposed has been read. Before
@@ -125,6 +122,10 @@ static void begin_wait(struct txn *t, bool waited)
 	struct session_queue *q = session_queue(t->s, t->reverse);
 	const struct list *line;
 
+	if (txn_admit_at_once(q, t)) {
+		begin_now(t);
+		return;
+	}
 	line = txn_queue(t);
 	txn_run(q);
 	if (list_is_empty(line))
@@ -258,6 +259,7 @@ void txn_blanked(struct txn *t)
 	t->busy_since = 0;
 	t->lacks_places = false;
 	t->at[TRACE_CALLED] = t->s->proxy->now;
+	t->call_tx.inv_handle = 0;
 	t->call_tx.tx.msg = &t->out;
 	t->call_tx.tx.reverse = t->reverse;
 	txn_name_sums(&t->call_tx, &t->call_held, t->call_body, &t->body, t->reads, t->in.nreads);

@@ -176,7 +176,7 @@ static bool has_ops(const struct txn *t)
 	return m->has_body_chunk;
 }
 
-bool txn_ops_begin(struct txn *t)
+bool txn_ops_queue(struct txn *t)
 {
 	struct session_ops *ops = session_ops(t->s, t->req);
 

@@ -17,6 +17,7 @@
 #include "proxy/txn_reply_timeout.h"
 #include "proxy/txn_retry_form.h"
 #include "proxy/txn_server_quirks.h"
+#include "xdr/cursor.h"
 
 static void count_reply(struct txn *t, uint64_t body_len)
 {
@@ -131,18 +132,27 @@ static bool is_result_too_long(const struct txn *t, struct rpc_error *e)
 	return false;
 }
 
+/* Whether the payload stream of the reply begins as an RPC reply to the call does (RFC 5531 section
+ * 9). */
+static bool is_rpc_reply(const struct txn *t)
+{
+	const uint8_t *words = t->reply_body.data;
+
+	return t->reply_body.len >= 8 && xdr_peek_u32(words) == t->in.xid &&
+	       xdr_peek_u32(words + 4) == 1;
+}
+
 /* The responder can reach nothing of @t any more: its results may be used. */
 void txn_send_reply(struct txn *t)
 {
 	struct rpc_error e;
-	struct rpchdr hdr;
 
 	t->at[TRACE_FENCED] = t->s->proxy->now;
 	if (txn_check_results(t) < 0) {
 		session_breach(t->s, t->rsp, "a reply with more than was written");
 		return;
 	}
-	if (rpchdr_peek(&hdr, t->reply_body) < 0 || hdr.mtype != 1 || hdr.xid != t->in.xid) {
+	if (!is_rpc_reply(t)) {
 		session_breach(t->s, t->rsp, "the payload of a reply is no RPC reply to its call");
 		return;
 	}

@@ -70,10 +70,13 @@ static bool lies_in(struct view body, const struct leg_rbuf *rb)
 	return rb && body.data >= rb->data && body.data < rb->data + rb->len;
 }
 
+static bool has_spare_receives(const struct leg *leg)
+{
+	return leg->posted > leg->nrbufs / 2 && !leg_should_copy_out(leg);
+}
+
 void txn_keep_stream(struct txn *t)
 {
-	bool spare = t->req->posted > t->req->nrbufs / 2 && !leg_should_copy_out(t->req);
-
 	/* The responder reads the body, or data, from the Receive. */
 	t->stream_kept = t->out.has_body_chunk || t->in.nplaced;
 	if (t->stream_kept)
@@ -86,7 +89,7 @@ void txn_keep_stream(struct txn *t)
 	} else if (!lies_in(t->call_body, t->call_held.rbuf)) {
 		t->stream_kept = true;
 		leg_move(t->req, &t->call_held, NULL);
-	} else if (spare) {
+	} else if (has_spare_receives(t->req)) {
 		t->stream_kept = true;
 	} else {
 		leg_put(t->req, &t->call_held);

@@ -58,13 +58,15 @@ uint32_t txn_reply_room(struct txn *t, uint32_t planned)
 {
 	uint32_t payload = t->s->proxy->cfg.max_payload, most = budget_message(payload);
 
+	if (!planned)
+		return 0;
 	t->detects_cut = is_to_filer(t) && (!is_requesters(t, planned) || planned > most);
 	/* A longer one is not for an item of .max_payload with its header, so it gets no block of twice
 	 * that size. */
 	if (planned > most)
 		return payload;
 	/* A word above .max_payload would double the block. */
-	if (planned && planned < most && planned != payload && t->detects_cut)
+	if (planned < most && planned != payload && t->detects_cut)
 		planned += REPLY_TELLTALE;
 	return planned < most ? planned : most;
 }
@@ -103,7 +105,7 @@ bool txn_outgrew(struct txn *t)
 {
 	char what[64];
 
-	if (!is_to_filer(t) || !t->expected || txn_slack(t))
+	if (!t->expected || !is_to_filer(t) || txn_slack(t))
 		return false;
 	snprintf(what, sizeof(what), "a reply longer than the %u octets expected", t->expected);
 	session_log_habit(t->s, what);
@@ -129,7 +131,7 @@ void txn_note_call(struct txn *t)
 	t->kind = t->reverse
 			  ? LATENCY_CALLBACK
 			  : latency_kind_of(is_read ? &t->hdr : NULL, t->in.nreads, t->in.nwrites);
-	if (is_to_filer(t) && is_read)
+	if (is_read && t->hdr.prog == PROG_NFS && is_to_filer(t)) /* otherwise NFS_READS_NONE */
 		t->nfs_reads = nfs_reads_of(&t->hdr, t->call_body);
 	if (!t->reverse && is_read && !t->s->has_version_3 && is_version_3(&t->hdr))
 		session_note_version_3(t->s);
@@ -137,7 +139,7 @@ void txn_note_call(struct txn *t)
 
 void txn_note_reply(struct txn *t, const struct rpc_msg *reply)
 {
-	t->unlisted = is_to_filer(t) && t->out.nwrites && !reply->nwrites && reply->has_body_chunk;
+	t->unlisted = t->out.nwrites && !reply->nwrites && reply->has_body_chunk && is_to_filer(t);
 }
 
 /* The data of a READ are in the Reply chunk. (A reply without data may leave out the Write list for
@@ -165,7 +167,7 @@ int txn_check_reported(struct txn *t, struct rpc_error *e)
 			session_close_for(t->s, t->rsp, ERR_TOOBIG, TXN_OUTGREW);
 		return ERR_TOOBIG;
 	}
-	if (txn_slack(t) && t->expected && t->reply_body.len > t->expected)
+	if (t->expected && txn_slack(t) && t->reply_body.len > t->expected)
 		learn_large_reply(t);
 	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
 	for (unsigned i = 0; i < t->in.nwrites; i++)
