@@ -253,7 +253,10 @@ void session_input(struct session *s, struct leg *leg, const struct fabric_event
 	if (s->state == SESSION_DEAD)
 		return;
 	leg_input(leg, ev, &out);
-	session_on_out(s, leg, &out);
+	if (out.kind == LEG_OUT_MSG) /* most events */
+		session_on_msg(s, leg, &out);
+	else
+		session_on_out(s, leg, &out);
 	if (!is_calm(s, leg))
 		drain_leg(s, leg);
 	session_touch(s);

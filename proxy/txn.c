@@ -189,7 +189,7 @@ void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out 
 {
 	struct txn **b;
 
-	memset(t, 0, offsetof(struct txn, pieces));
+	memset(t, 0, offsetof(struct txn, late));
 	t->s = s;
 	t->reverse = out->reverse;
 	t->at[TRACE_ARRIVED] = s->proxy->now;
@@ -197,6 +197,9 @@ void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out 
 	t->rsp = req == &s->client ? &s->server : &s->client;
 	t->call_held = out->held;
 	t->call_tx.owner = t->reply_tx.owner = t;
+	t->call_tx.posted = 0;
+	t->call_tx.encoded = false;
+	t->call_tx.tx.body_sent = 0;
 	rpc_msg_copy(&t->in, out->msg);
 	txn_init_block(t);
 	list_init(&t->op_link);

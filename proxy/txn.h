@@ -104,7 +104,6 @@ struct txn {
 	enum txn_state state;
 	struct leg *req, *rsp;		       /* the requester's and the responder's leg */
 	struct leg_held call_held, reply_held; /* what the call, and the reply, came in */
-	struct leg_tx call_tx, reply_tx;
 	/* When each point was reached; 0: not yet. */
 	nsec_t at[TRACE_MARKS];
 	enum trace_outcome outcome;
@@ -134,8 +133,6 @@ struct txn {
 	nsec_t busy_since;
 
 	/* txn_reply_timeout.c */
-	/* Armed from .pulled until the answer comes; the call is abandoned when it expires. */
-	struct timer late;
 	nsec_t pulled;	   /* when everything the requester exposed had been read; 0: not yet */
 	nsec_t sink_ns;	   /* .sink_blocked_ns of its responder at that time */
 	nsec_t blocked_ns; /* session_blocked_ns() of its responder at the last look */
@@ -196,7 +193,11 @@ struct txn {
 	unsigned npieces, first_piece;
 	unsigned cut_through_writes; /* RDMA Writes under way */
 
-	/* The large fields come last: txn_init() does not clear them, they are written in whole. */
+	/* The large fields come last: txn_init() does not clear them. */
+	/* Armed from .pulled until the answer comes; the call is abandoned when it expires. */
+	struct timer late;
+	/* valid once they are sent; of .call_tx what tells whether a part was sent is always valid */
+	struct leg_tx call_tx, reply_tx;
 	/* Pieces reported by the fabric and not given back, in order from .first_piece. */
 	struct txn_piece pieces[FABRIC_STREAM_PIECES];
 

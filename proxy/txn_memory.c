@@ -178,10 +178,10 @@ typedef void give_fn(struct quota_member *m, void *block);
 
 static void region_give(struct txn *t, struct txn_region *r, give_fn *back)
 {
-	if (r->owned) {
-		fabric_sums_give(r->sums);
-		back(&session_queue(t->s, t->reverse)->quota, r->addr);
-	}
+	if (!r->owned)
+		return;
+	fabric_sums_give(r->sums);
+	back(&session_queue(t->s, t->reverse)->quota, r->addr);
 	*r = (struct txn_region){0};
 }
 

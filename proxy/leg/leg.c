@@ -366,14 +366,16 @@ static void leg_on_disconnected(struct leg *leg, const struct fabric_event *ev)
 void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *out)
 {
 	out->kind = LEG_OUT_NONE;
+	if (ev->type == FABRIC_EV_RECV) { /* most events */
+		leg_on_recv(leg, ev, out);
+		return;
+	}
 	switch (ev->type) {
 	case FABRIC_EV_REQUEST: /* goes to listeners, never to a leg */
+	case FABRIC_EV_RECV:
 		break;
 	case FABRIC_EV_CONNECTED:
 		leg_on_connected(leg, ev, out);
-		break;
-	case FABRIC_EV_RECV:
-		leg_on_recv(leg, ev, out);
 		break;
 	case FABRIC_EV_SEND:
 		leg_on_send(leg, ev, out);

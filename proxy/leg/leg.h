@@ -98,14 +98,15 @@ struct leg_summed {
 	uint32_t len, at;
 };
 
-/** struct leg_tx - one message to send, embedded in its owner. Zero-initialise it but for the
- * caller's fields. */
+/** struct leg_tx - one message to send, embedded in its owner. Private fields are set by leg_send()
+ * and leg_report(). */
 struct leg_tx {
 	struct list link; /* private */
-	/* .msg and .reverse are set by the caller; the message and its body must not change until
-	 * LEG_OUT_SENT */
+	/* .msg, .reverse and .cover are set by the caller; the message and its body must not change
+	 * until LEG_OUT_SENT */
 	struct rpc_tx tx;
-	uint32_t inv_handle; /* peer's handle to invalidate with the last Send, or 0 */
+	/* Set by the caller: peer's handle to invalidate with the last Send, or 0. */
+	uint32_t inv_handle;
 	/* Private: leg_report() with this error, about the call .tx.msg; NULL: a message. */
 	const struct rpc_error *report;
 	/* Set by the caller: CRCs of octets in a Receive, and of octets in a region. For each Send

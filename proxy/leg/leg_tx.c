@@ -10,17 +10,11 @@
 #include "proxy/leg/leg_defer.h"
 #include "proxy/leg/leg_memory.h"
 
-static inline int post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge,
-			    unsigned nsge, uint32_t inv_handle)
+static __attribute__((noinline)) int post_to_fabric(struct leg *leg, struct leg_slot *slot,
+						    struct fabric_sge *sge, unsigned nsge,
+						    uint32_t inv_handle)
 {
-	int err;
-
-	if (leg->copies && fabric_send_short(leg->conn, sge, nsge, inv_handle)) {
-		leg->sent += slot->counts;
-		leg_free_slot(leg, slot);
-		return 1;
-	}
-	err = fabric_send(leg->conn, sge, nsge, inv_handle, slot);
+	int err = fabric_send(leg->conn, sge, nsge, inv_handle, slot);
 	if (err == 0)
 		leg->sending++;
 	else
@@ -32,19 +26,27 @@ static inline int post_send(struct leg *leg, struct leg_slot *slot, struct fabri
 }
 
 /* Kept out of line, so that Sends cost nothing extra while nothing is traced. */
-static __attribute__((noinline, cold)) int post_seen(struct leg *leg, struct leg_slot *slot,
-						     struct fabric_sge *sge, unsigned nsge,
-						     uint32_t inv_handle)
+static __attribute__((noinline, cold)) void see(struct leg *leg, struct fabric_sge *sge,
+						unsigned nsge)
 {
 	leg->trace->see(leg, true, sge, nsge);
-	return post_send(leg, slot, sge, nsge, inv_handle);
+}
+
+static inline int post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge,
+			    unsigned nsge, uint32_t inv_handle)
+{
+	if (leg->trace->see)
+		see(leg, sge, nsge);
+	if (!leg->copies || !fabric_send_short(leg->conn, sge, nsge, inv_handle))
+		return post_to_fabric(leg, slot, sge, nsge, inv_handle);
+	leg->sent += slot->counts;
+	leg_free_slot(leg, slot);
+	return 1;
 }
 
 int leg_post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge, unsigned nsge,
 		  uint32_t inv_handle)
 {
-	if (leg->trace->see)
-		return post_seen(leg, slot, sge, nsge, inv_handle);
 	return post_send(leg, slot, sge, nsge, inv_handle);
 }
 
@@ -98,8 +100,10 @@ void leg_tx_flush(struct leg *leg)
 	flush_queue(leg, &leg->calls);
 }
 
-void leg_send(struct leg *leg, struct leg_tx *tx)
+/* Queue @tx, with the report @e or a message. */
+static void tx_queue(struct leg *leg, struct leg_tx *tx, const struct rpc_error *e)
 {
+	tx->report = e;
 	tx->posted = 0;
 	tx->encoded = tx->over = false;
 	tx->status = 0;
@@ -110,8 +114,12 @@ void leg_send(struct leg *leg, struct leg_tx *tx)
 		list_add_tail(&leg->dead, &tx->link);
 		return;
 	}
-	list_add_tail(tx->report || tx->tx.msg->dir == RPC_REPLY ? &leg->replies : &leg->calls,
-		      &tx->link);
+	list_add_tail(e || tx->tx.msg->dir == RPC_REPLY ? &leg->replies : &leg->calls, &tx->link);
+}
+
+void leg_send(struct leg *leg, struct leg_tx *tx)
+{
+	tx_queue(leg, tx, NULL);
 }
 
 bool leg_unsend(struct leg *leg, struct leg_tx *tx)
@@ -166,8 +174,7 @@ void leg_report(struct leg *leg, struct leg_tx *tx, const struct rpc_msg *call,
 		const struct rpc_error *e)
 {
 	tx->tx.msg = call;
-	tx->report = e;
-	leg_send(leg, tx);
+	tx_queue(leg, tx, e);
 }
 
 void leg_reject(struct leg *leg, uint32_t xid, const struct rpc_error *e)
@@ -388,7 +395,7 @@ static enum send_result send_one(struct leg *leg, struct leg_tx *tx, struct leg_
 		n = add_placed(leg, slot, hdr_len, &tx->tx, sge, n);
 	slot->tx = tx;
 	slot->counts = (uint32_t)(hdr_len + body_len);
-	posted = n ? leg_post_send(leg, slot, sge, n, more ? 0 : tx->inv_handle)
+	posted = n ? post_send(leg, slot, sge, n, more ? 0 : tx->inv_handle)
 		   : refuse_send(leg, slot);
 	if (posted < 0) {
 		fail_tx(leg, tx, ERR_CLOSED);
