@@ -25,19 +25,24 @@ size_t buf_round(size_t bytes)
 	return bytes > BUF_MAX_BLOCK ? 0 : order_bytes(order_for(bytes));
 }
 
+/* The pages of @mask, in the @word-th word of .pages, are handed out. */
+static inline void note_word(struct buf_touched *t, size_t word, uint64_t mask)
+{
+	uint64_t fresh = mask & ~t->pages[word];
+
+	if (!fresh) /* the usual case */
+		return;
+	t->bytes += (unsigned)__builtin_popcountll(fresh) * (size_t)BUF_MIN_BLOCK;
+	t->pages[word] |= mask;
+}
+
 /* A block is aligned to its size, so its pages are a part of one 64-bit word, or whole words. */
 static void note_touched(struct buf_touched *t, size_t page, size_t pages)
 {
-	for (size_t at = page; at < page + pages; at += 64) {
-		uint64_t mask =
-			pages >= 64 ? ~UINT64_C(0) : ((UINT64_C(1) << pages) - 1) << at % 64;
-		uint64_t fresh = mask & ~t->pages[at / 64];
-
-		if (!fresh) /* the usual case */
-			continue;
-		t->bytes += (unsigned)__builtin_popcountll(fresh) * (size_t)BUF_MIN_BLOCK;
-		t->pages[at / 64] |= mask;
-	}
+	if (pages < 64)
+		note_word(t, page / 64, ((UINT64_C(1) << pages) - 1) << page % 64);
+	for (size_t word = page / 64; word < page / 64 + pages / 64; word++)
+		note_word(t, word, ~UINT64_C(0));
 }
 
 static void buf_count(struct buf_arena *a, size_t page, size_t bytes)

@@ -317,10 +317,10 @@ static size_t common_part(const struct quota_group *g)
 	return 2 * left > g->common ? (2 * left - g->common) / 3 : 0;
 }
 
-static size_t common_room(const struct quota_group *g)
+/* The part of @part, the common_part() of @g, that a reservation of another route leaves. */
+static size_t common_room(const struct quota_group *g, size_t part)
 {
 	const struct quota_group *claiming = g->pool->claimer;
-	size_t part = common_part(g);
 
 	return claiming && claiming != g ? reserved_room(claiming, part) : part;
 }
@@ -372,9 +372,12 @@ static bool turns_over(const struct quota_member *m, size_t bytes, size_t left)
 {
 	const struct quota_group *g = m->group;
 	struct quota_account *a = m->client;
+	size_t most;
 
-	if (!a || a->used == 0 || g->pool->purpose != BUF_TRANSACTION ||
-	    left >= most_of(g) - most_of(g) / QUOTA_FIRST_PART)
+	if (!a || a->used == 0 || g->pool->purpose != BUF_TRANSACTION)
+		return true;
+	most = most_of(g);
+	if (left >= most - most / QUOTA_FIRST_PART)
 		return true;
 	age(a, quota_now(g));
 	return a->used + bytes <= g->little + a->gave + a->gave_then;
@@ -433,24 +436,25 @@ static size_t room_beside_claim(const struct quota_member *m, size_t room)
 	return reserved_room(g, room);
 }
 
-/* Whether @m may take @bytes now. @room: octets that its route may take now. */
-static bool member_fits(const struct quota_member *m, size_t bytes, size_t room)
+/* Whether @m may take @bytes now. @room: octets that its route may take now; @free: the same,
+ * reservations of other routes apart. */
+static bool member_fits(const struct quota_member *m, size_t bytes, size_t room, size_t free)
 {
-	const struct quota_group *g = m->group;
-
-	return bytes <= room_beside_claim(m, room) &&
-	       shares_fit(m, bytes, buf_zone_free(g->pool->quota->arena, g->own) + common_part(g));
+	return bytes <= room_beside_claim(m, room) && shares_fit(m, bytes, free);
 }
 
 bool quota_may_take(struct quota_member *m, size_t bytes)
 {
 	struct quota_group *g = m->group;
+	size_t own, part;
 
 	look_for_memory(g);
 	if (m->since == NSEC_NEVER && g->untried > 0)
 		return false;
-	g->may_common = common_room(g);
-	return member_fits(m, bytes, buf_zone_free(g->pool->quota->arena, g->own) + g->may_common);
+	own = buf_zone_free(g->pool->quota->arena, g->own);
+	part = common_part(g);
+	g->may_common = common_room(g, part);
+	return member_fits(m, bytes, own + g->may_common, own + part);
 }
 
 static void *take_common(struct quota_group *g, size_t bytes)
@@ -635,7 +639,8 @@ static void pass_by(struct quota_member *m)
 static struct quota_member *first_that_fits(struct quota_group *g)
 {
 	struct quota_pool *pool = g->pool;
-	size_t room = buf_zone_free(pool->quota->arena, g->own) + common_room(g);
+	size_t own = buf_zone_free(pool->quota->arena, g->own), part = common_part(g);
+	size_t room = own + common_room(g, part);
 
 	/* A route that may take nothing costs one look, however many members wait. */
 	if (room < g->least) {
@@ -647,7 +652,7 @@ static struct quota_member *first_that_fits(struct quota_group *g)
 
 		pool->looks--;
 		pool->quota->looked++;
-		if (member_fits(m, m->wanted_bytes, room)) {
+		if (member_fits(m, m->wanted_bytes, room, own + part)) {
 			leave_first(m);
 			pool->looks -= pool->looks < QUOTA_TRY ? pool->looks : QUOTA_TRY;
 			return m;
@@ -665,10 +670,8 @@ static void goes_last(struct quota_group *g)
 
 /* Routes take turns: the route whose member was taken goes to the end of the line, and so does
  * one that used up the turn's looks. */
-struct quota_member *quota_next(struct quota *s, enum buf_purpose purpose)
+struct quota_member *quota_look(struct quota_pool *pool)
 {
-	struct quota_pool *pool = &s->pools[purpose];
-
 	if (pool->looks == 0)
 		return NULL;
 	/* If the claiming route's reservation ends now, routes that come before it in the list may

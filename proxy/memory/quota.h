@@ -197,7 +197,16 @@ static inline bool quota_is_wanted(const struct quota_member *m)
  * There is room for it by octets; blocks of the right sizes may still be missing. The member tries
  * with quota_may_take(), and calls quota_wait() again if it has to.
  */
-struct quota_member *quota_next(struct quota *s, enum buf_purpose purpose);
+struct quota_member *quota_look(struct quota_pool *pool);
+static inline struct quota_member *quota_next(struct quota *s, enum buf_purpose purpose)
+{
+	struct quota_pool *pool = &s->pools[purpose];
+
+	/* No member waits, and none has a reservation: true in most turns. */
+	if (list_is_empty(&pool->groups) && !pool->claimer)
+		return NULL;
+	return quota_look(pool);
+}
 
 /** quota_deadline - when quota_next() is due even if no memory comes back, or NSEC_NEVER. */
 nsec_t quota_deadline(const struct quota *s);
