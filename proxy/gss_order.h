@@ -15,7 +15,8 @@ enum { GSS_ORDER_SLOTS = 16 };
 /** struct gss_order - for one queue of calls; zero-initialise. */
 struct gss_order {
 	uint8_t passed[GSS_ORDER_SLOTS]; /* calls that passed others in this period */
-	/* Slots of the calls that had to wait in this period, and in the period before: bit masks. */
+	/* Slots of the calls that had to wait in this period, and in the period before: bit
+	 * masks. */
 	uint16_t waits, waited;
 	/* Numbers of calls: deferred so far; taken from the deferred ones so far; and .deferred at
 	 * the beginning of this period. */

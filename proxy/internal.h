@@ -28,7 +28,8 @@ struct route_state {
 	/* A reload removed it: no new session uses it, and it is freed at .holds 0. */
 	bool is_retired;
 	bool locks_logged; /* the line of session_note_version_3() is logged */
-	/* During one pass of session_debts.c: a session of the route has waited too long for memory. */
+	/* During one pass of session_debts.c: a session of the route has waited too long for
+	 * memory. */
 	bool waits_too_long;
 	/* The route whose listener this route shares; NULL: it has its own. */
 	struct route_state *leader;

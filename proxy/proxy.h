@@ -20,8 +20,8 @@
 
 enum { PROXY_NAME_MAX = 64 };
 
-/** proxy_worker_of - the worker of a session, by its number (1 or more), if there are @workers: each
- * of them has every @workers-th number. */
+/** proxy_worker_of - the worker of a session, by its number (1 or more), if there are @workers:
+ * each of them has every @workers-th number. */
 static inline unsigned proxy_worker_of(uint64_t session, unsigned workers)
 {
 	return (unsigned)((session - 1) % workers);
@@ -111,8 +111,8 @@ struct proxy_config {
 	 * and has not. For one more, the oldest of the client address with most of them is closed.
 	 * 0: .max_sessions. */
 	uint32_t max_setups;
-	/* Largest data item or continued message, octets. Calls and replies in chunks may be longer:
-	 * budget_message(). */
+	/* Largest data item or continued message, octets. Calls and replies in chunks may be
+	 * longer: budget_message(). */
 	uint32_t max_payload;
 	/* Longest message that is continued if it could travel in another form; octets. */
 	uint32_t continue_max;

@@ -221,8 +221,8 @@ static void drain_leg(struct session *s, struct leg *leg)
 		leg_next(leg, &out);
 		session_on_out(s, leg, &out);
 	} while (out.kind != LEG_OUT_NONE);
-	/* Messages that waited were processed. Now GRANTs, or an answer of host authentication, may be
-	 * due, and perhaps no further event of this leg comes before they are sent. */
+	/* Messages that waited were processed. Now GRANTs, or an answer of host authentication, may
+	 * be due, and perhaps no further event of this leg comes before they are sent. */
 	if (waits != &leg->rxq && waits != leg->rxq.next)
 		session_touch(s);
 	asked = auth_goes_on(s, leg);
@@ -318,8 +318,8 @@ static void set_grants(struct session *s)
 /*
  * State:  a version 2 client has used all its credits for calls, which wait here in their Receives.
  *         Calls of the server wait for the client's answers.
- * Danger: the server's calls fill the client's Receives. The client has no credit for an answer, and
- *         the gateway has none for the replies that would let the client's calls proceed.
+ * Danger: the server's calls fill the client's Receives. The client has no credit for an answer,
+ *         and the gateway has none for the replies that would let the client's calls proceed.
  * Rule:   the client's calls that wait are copied out of their Receives, as a server's are
  *         (txn_admit.c). This gives the client new credits.
  * Pinned: tests/session/test_credits.c:calls_that_wait_leave_credits_to_answers, decision 74.

@@ -96,14 +96,14 @@ struct session_flow {
 	uint64_t octets; /* octets of the operations in .posted */
 	uint64_t done;	 /* operations completed so far */
 	uint64_t moved;	 /* octets of the operations completed */
-	/* session_flow_window(): the window that the peer has earned (0: none yet); the operation whose
-	 * time is measured (.done when it has completed; 0: none), since when, and .octets when it
-	 * was posted. */
+	/* session_flow_window(): the window that the peer has earned (0: none yet); the operation
+	 * whose time is measured (.done when it has completed; 0: none), since when, and .octets
+	 * when it was posted. */
 	uint64_t window, timed, timed_octets;
 	nsec_t timed_at;
 	/* session_flow_is_fast(): octets of the sample that is measured now, the time in which
-	 * operations of the sample were outstanding until .busy_since, and whether the peer was fast
-	 * in the last sample */
+	 * operations of the sample were outstanding until .busy_since, and whether the peer was
+	 * fast in the last sample */
 	uint64_t sample_octets;
 	nsec_t sample_time, busy_since;
 	bool was_fast;

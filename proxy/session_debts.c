@@ -32,8 +32,8 @@
  * - H belongs to another route than W, and the route of H holds memory of the common zone. Or H
  *   belongs to the route of W, and holds an incomplete continued message (helps()).
  * - If the server of W itself does not answer, W does not count as waiting.
- * - If there are several sessions H: of the route that holds most memory of this purpose, the session
- *   that has been without progress for the longest time.
+ * - If there are several sessions H: of the route that holds most memory of this purpose, the
+ *   session that has been without progress for the longest time.
  * Pinned: tests/session/test_mem_reclaim.c:the_route_that_holds_most_gives_back_its_oldest,
  *         :memory_of_another_routes_own_zone_is_not_taken_back;
  *         tests/session/test_large.c:a_result_that_moves_is_not_taken_back,
@@ -77,8 +77,8 @@ static bool is_delivered(const uint64_t paid[DEBT_STEPS], const uint64_t due[DEB
 /*
  * The peer has to take queued replies, error reports, posted Sends and Writes, and to leave credits
  * for them. The kernel takes octets in bursts of a third of its buffer, so only octets that the
- * peer has acknowledged show the peer's rate. Queued replies are behind the posted Sends and Writes,
- * so octets of these count for them as well.
+ * peer has acknowledged show the peer's rate. Queued replies are behind the posted Sends and
+ * Writes, so octets of these count for them as well.
  */
 static struct owed owes_output(const struct leg *leg, const struct session_ops *ops)
 {
@@ -338,8 +338,8 @@ static const char *look_at_debts(struct session *s, nsec_t took, struct leg **de
 	return why;
 }
 
-/* Since when @t has waited for its answer, without the time in which the answer may have lain unread
- * here, because the requester did not take a result: the requester owed that. */
+/* Since when @t has waited for its answer, without the time in which the answer may have lain
+ * unread here, because the requester did not take a result: the requester owed that. */
 static nsec_t waits_from(const struct session *s, const struct txn *t)
 {
 	return t->pulled + s->ops[session_side(t->rsp)].sink_blocked_ns - t->sink_ns;
@@ -406,8 +406,8 @@ static nsec_t waits_since(struct session *s, enum buf_purpose purpose)
 }
 
 /*
- * State:  a client's continued call waits for memory, and the client's replies to the server's calls
- *         are behind it. The server answers the calls that hold this memory only after these
+ * State:  a client's continued call waits for memory, and the client's replies to the server's
+ *         calls are behind it. The server answers the calls that hold this memory only after these
  *         replies; or the server's calls hold memory that these calls wait for.
  * Danger: nothing ever moves.
  * Rule:   after RECLAIM_AFTER the session ends.
@@ -469,8 +469,8 @@ static nsec_t still_since(struct session *s, enum buf_purpose purpose)
 	return unanswered_since(s, purpose);
 }
 
-/* Set .waits_too_long of each route: a session of the route has waited too long for memory, while its
- * own server answers. Return: the number of these routes. */
+/* Set .waits_too_long of each route: a session of the route has waited too long for memory, while
+ * its own server answers. Return: the number of these routes. */
 static unsigned find_waiting_routes(struct proxy *p, enum buf_purpose purpose)
 {
 	nsec_t before = long_ago(p);

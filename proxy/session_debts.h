@@ -9,8 +9,8 @@
 /** session_debts_init - @s owes nothing yet. */
 void session_debts_init(struct session *s);
 
-/** session_debts_begin - puts @s, which is in no list, into proxy.owing, because something may be in
- * flight on it. */
+/** session_debts_begin - puts @s, which is in no list, into proxy.owing, because something may be
+ * in flight on it. */
 void session_debts_begin(struct session *s);
 
 /** session_debts_look - timer callback: look at some sessions of proxy.owing. */

@@ -6,8 +6,8 @@
 
 /** session_flow - Reads and Writes outstanding on a leg of a session. */
 
-/* The least window, and the time within which a peer takes what earns it a larger one. At three times
- * the least rate (deadlines.h) a peer takes the least window in 5 s. */
+/* The least window, and the time within which a peer takes what earns it a larger one. At three
+ * times the least rate (deadlines.h) a peer takes the least window in 5 s. */
 enum { FLOW_WINDOW = 256 << 10 };
 #define FLOW_TIME NSEC_PER_SEC
 

@@ -14,8 +14,8 @@
  *
  * Any step can end in FAILED: the requester gets an error report of its own version, every exposure
  * is fenced, and operations still posted are awaited. While the report waits for credits, the
- * transaction keeps the Receive of its call: so a requester that takes no reports has no credits for
- * further calls.
+ * transaction keeps the Receive of its call: so a requester that takes no reports has no credits
+ * for further calls.
  *
  * All memory is taken before anything is posted (WAITING holds none), so transactions never wait
  * for each other while they hold memory.

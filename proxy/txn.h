@@ -221,8 +221,8 @@ void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out 
 /** txn_find - the transaction with @xid whose responder has not answered yet, or NULL. */
 struct txn *txn_find(struct session *s, uint32_t xid, bool reverse);
 
-/** txn_xid_is_free - whether a new call may have @xid: its requester cannot wait for the answer to an
- * older one. A reply or report that waits for credits has not answered its call. */
+/** txn_xid_is_free - whether a new call may have @xid: its requester cannot wait for the answer to
+ * an older one. A reply or report that waits for credits has not answered its call. */
 bool txn_xid_is_free(struct session *s, uint32_t xid, bool reverse);
 
 /**

@@ -89,8 +89,8 @@ static void start(struct txn *t, unsigned exposures, size_t need)
 	session_ops(t->s, t->rsp)->exposed += exposures;
 }
 
-/* txn_need() counts each region that may be exposed, and most of them are not exposed. So the sum may
- * exceed the limit by half. If too many are exposed, calls wait in txn_device_busy.c. */
+/* txn_need() counts each region that may be exposed, and most of them are not exposed. So the sum
+ * may exceed the limit by half. If too many are exposed, calls wait in txn_device_busy.c. */
 static bool exposures_are_left(const struct txn *t, unsigned exposures)
 {
 	unsigned most = leg_exposures(t->rsp->cfg, SESSION_OP_DEPTH);

@@ -43,8 +43,9 @@ struct txn *txn_admit_passing(struct session_queue *q, bool in_turn);
  * TXN_WAITS. */
 enum txn_verdict txn_admit(struct session_queue *q, struct txn **t) WARN_UNUSED;
 
-/** txn_first_waits_for_others - the first call that waits in @q waits until running calls end: they may
- * need so many exposures that none are left for it, or it waits for speed (txn_cut_through.h). */
+/** txn_first_waits_for_others - the first call that waits in @q waits until running calls end: they
+ * may need so many exposures that none are left for it, or it waits for speed
+ * (txn_cut_through.h). */
 bool txn_first_waits_for_others(const struct session_queue *q);
 
 /** txn_put_by - @t has to wait: copy its call out of its Receive if that is needed. Return: 0, or

@@ -17,8 +17,8 @@
 #include "proxy/txn_server_quirks.h"
 #include "proxy/txn_zero_sink.h"
 
-/* draft-07 4.5: the Responder sanity-checks chunk sizes before it uses them. Decision 159: a data item
- * of max_payload may have a header beside it, and a pad behind it. */
+/* draft-07 4.5: the Responder sanity-checks chunk sizes before it uses them. Decision 159: a data
+ * item of max_payload may have a header beside it, and a pad behind it. */
 static bool sizes_are_sane(const struct txn *t)
 {
 	uint32_t max = t->s->proxy->cfg.max_payload;
@@ -48,8 +48,9 @@ static bool needs_reads(const struct txn *t)
 	return false;
 }
 
-/* Whether the call needs RDMA Reads of an end that serves none, or of one that issues none (decision
- * 158). The responder may get a long call in another form than a chunk: plan_to() in txn_form.c. */
+/* Whether the call needs RDMA Reads of an end that serves none, or of one that issues none
+ * (decision 158). The responder may get a long call in another form than a chunk: plan_to() in
+ * txn_form.c. */
 static bool needs_impossible_reads(const struct txn *t)
 {
 	if (t->req->conn->no_reads && needs_reads(t))

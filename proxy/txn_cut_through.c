@@ -65,9 +65,9 @@ static bool may_stream(const struct txn *t)
 
 /* Whether the result is stored. Memory of other sessions does not matter here.
  * - If no other call of the queue holds memory, the result is cut through: the requester receives
- *   its first octets while the responder still sends the others. But it is stored if the requester's
- *   fabric has no streams. There a Write completes only after a round trip, and the window would
- *   limit the rate to its length in each round trip.
+ *   its first octets while the responder still sends the others. But it is stored if the
+ *   requester's fabric has no streams. There a Write completes only after a round trip, and the
+ *   window would limit the rate to its length in each round trip.
  * - Beside other calls it is stored, while all of them together, @t included, hold at most
  *   .cut_through_from octets, and no more than one RPC may. Storing is then faster where processors
  *   are few, because the responder does not wait for the requester. */
@@ -91,10 +91,10 @@ static bool may_store(const struct txn *t)
  *         read, and its TCP window closes. A responder that ends connections whose peer takes
  *         nothing, as another gateway does, would end the session of a client that keeps to the
  *         least rate.
- * Rule:   beside other calls that hold memory, a result is cut through only if the requester was seen
- *         to take Writes fast (session_flow_is_fast()). Otherwise its call waits. It is tried again
- *         each time that a call of the session ends. It is stored as soon as there is room for it, and
- *         cut through if no other call holds memory any more.
+ * Rule:   beside other calls that hold memory, a result is cut through only if the requester was
+ *         seen to take Writes fast (session_flow_is_fast()). Otherwise its call waits. It is tried
+ *         again each time that a call of the session ends. It is stored as soon as there is room
+ *         for it, and cut through if no other call holds memory any more.
  * Pinned: tests/session/test_large.c:further_ones_wait_for_a_slow_client
  */
 bool txn_waits_for_speed(const struct txn *t)
@@ -109,9 +109,9 @@ bool txn_waits_for_speed(const struct txn *t)
  *
  * - The worker sends octets while they are in the processor's cache. So the result costs less
  *   processor time than one that is sent when all of it has arrived.
- * - The stream has memory for all of the result. So a responder that writes in order never waits for
- *   the requester, as it does where a result is cut through. One that writes out of order may wait
- *   after FABRIC_STREAM_PIECES pieces.
+ * - The stream has memory for all of the result. So a responder that writes in order never waits
+ *   for the requester, as it does where a result is cut through. One that writes out of order may
+ *   wait after FABRIC_STREAM_PIECES pieces.
  * - A requester that is slow, or not known yet, gets the result when all of it has arrived
  *   (txn_ops.c).
  * - A version 2 responder may be asked for results by Send (the round-trip extension), and then

@@ -6,12 +6,12 @@
 
 /** txn_cut_through - cut-through of large results */
 
-/** txn_waits_for_speed - the result of @t can be neither stored nor cut through now, so @t waits until
- * another call of its queue ends. */
+/** txn_waits_for_speed - the result of @t can be neither stored nor cut through now, so @t waits
+ * until another call of its queue ends. */
 bool txn_waits_for_speed(const struct txn *t);
 
-/** txn_choose_cut_through - right before @t may start, and only if it does not wait for speed: decide
- * whether a large result is stored, stored and sent early, or cut through. */
+/** txn_choose_cut_through - right before @t may start, and only if it does not wait for speed:
+ * decide whether a large result is stored, stored and sent early, or cut through. */
 void txn_choose_cut_through(struct txn *t);
 
 /** txn_write_memory - octets of memory for the @i-th Write chunk: the chunk's length, or a

@@ -63,8 +63,8 @@ bool txn_device_busy_lacks_places(const struct session *s, const struct leg *rsp
 	return false;
 }
 
-/* Whether all places of the responder's leg are taken. @t alone never needs all of them and one more
- * (txn_admit.c), so other calls have some. While a place is free, the device is short. */
+/* Whether all places of the responder's leg are taken. @t alone never needs all of them and one
+ * more (txn_admit.c), so other calls have some. While a place is free, the device is short. */
 static bool others_have_places(const struct txn *t)
 {
 	return t->rsp->conn->handles_live >= leg_exposures(t->rsp->cfg, SESSION_OP_DEPTH);

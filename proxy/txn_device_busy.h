@@ -14,8 +14,8 @@
  */
 bool txn_device_busy_wait(struct txn *t) WARN_UNUSED;
 
-/** txn_device_busy_lacks_places - whether a call on the session's list waits until other calls to @rsp
- * give exposures back. If so, no call that is not on the list may expose anything to @rsp. */
+/** txn_device_busy_lacks_places - whether a call on the session's list waits until other calls to
+ * @rsp give exposures back. If so, no call that is not on the list may expose anything to @rsp. */
 bool txn_device_busy_lacks_places(const struct session *s, const struct leg *rsp);
 
 /**

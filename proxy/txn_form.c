@@ -630,8 +630,8 @@ static uint32_t region_offered(const struct txn_region *r)
 }
 
 /* Take what the responder returned for one Write chunk. A result that was asked for by Send alone
- * may be longer than the memory reserved for it, because no chunk had that length for the responder:
- * txn_send_reply(). */
+ * may be longer than the memory reserved for it, because no chunk had that length for the
+ * responder: txn_send_reply(). */
 static int take_result(struct txn *t, const struct rpc_msg *reply, unsigned i)
 {
 	const struct rpc_chunk *c = &reply->writes[i];

@@ -213,8 +213,8 @@ static bool is_marked(const struct txn *t, uint32_t end)
 }
 
 /* Whether the octets of the reported length behind its last whole word still hold the mark. Of a
- * server that leaves out the pad of a reply's last item (decision 91), one octet is the same in one of
- * 256 cases: then the session ends, and its requester sends the call again. */
+ * server that leaves out the pad of a reply's last item (decision 91), one octet is the same in one
+ * of 256 cases: then the session ends, and its requester sends the call again. */
 static bool tail_is_marked(const struct txn *t)
 {
 	const uint8_t *mark = (const uint8_t *)&t->mark;
@@ -250,12 +250,13 @@ static uint32_t mark_begins(const struct txn *t, uint32_t from, uint32_t end)
 }
 
 /*
- * The end of the reply in a Reply chunk that was filled with the mark; 0: the reported length is false
+ * The end of the reply in a Reply chunk that was filled with the mark; 0: the reported length is
+ * false
  *
- * A reply whose last word, or part of a word, is the mark was not written to its end. If the last word
- * is whole, the reply is cut where the mark begins in two cases: the server reported the length of the
- * chunk; or the octets of mark are exactly those that Linux adds. Of a word that was written in part,
- * up to three octets of mark are not noticed.
+ * A reply whose last word, or part of a word, is the mark was not written to its end. If the last
+ * word is whole, the reply is cut where the mark begins in two cases: the server reported the
+ * length of the chunk; or the octets of mark are exactly those that Linux adds. Of a word that was
+ * written in part, up to three octets of mark are not noticed.
  */
 static uint32_t marked_end(const struct txn *t)
 {

@@ -61,7 +61,8 @@ static struct segment next_piece(const struct txn *t, const struct segment *seg,
 				.offset = seg->offset + t->op_moved};
 }
 
-/* Whether Write chunk @i of the reply was cut through: the requester has it, or it is on its way. */
+/* Whether Write chunk @i of the reply was cut through: the requester has it, or it is on its
+ * way. */
 static bool is_cut_through(const struct txn *t, unsigned i)
 {
 	return t->state == TXN_PUSH && i < t->out.nwrites && t->writes[i].window;

@@ -247,8 +247,8 @@ static bool is_about_reply(const struct txn *t, const struct rpc_error *report)
 	       !t->out.has_body_chunk;
 }
 
-/* Decision 49: a peer without RDMA2_CALL_INLINE takes no calls. A request of the round-trip extension
- * has a type of its own. */
+/* Decision 49: a peer without RDMA2_CALL_INLINE takes no calls. A request of the round-trip
+ * extension has a type of its own. */
 static bool is_inline_unknown(const struct txn *t, const struct rpc_error *report)
 {
 	return report->code == RPC_ERROR_INVAL_HTYPE && t->form == PLAN_INLINE && !t->out.nplaced &&

@@ -14,8 +14,8 @@ void txn_reply_timeout_init(struct txn *t);
  *
  * True in four cases: the unanswered calls have all places; they have exposures or memory that the
  * first call in line needs; they have all credits of a version 1 responder; or the requester has no
- * credit left and only a reply would bring it one. If the unanswered calls are Call-only, the calls of
- * @q stay blocked for ever.
+ * credit left and only a reply would bring it one. If the unanswered calls are Call-only, the calls
+ * of @q stay blocked for ever.
  *
  * False while the requester has Reads to answer or Writes to take: then it owes these (DEBT_READS,
  * DEBT_OUTPUT), and its calls wait for it.

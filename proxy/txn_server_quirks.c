@@ -61,8 +61,8 @@ uint32_t txn_reply_room(struct txn *t, uint32_t planned)
 	if (!planned)
 		return 0;
 	t->detects_cut = is_to_filer(t) && (!is_requesters(t, planned) || planned > most);
-	/* A longer one is not for an item of .max_payload with its header, so it gets no block of twice
-	 * that size. */
+	/* A longer one is not for an item of .max_payload with its header, so it gets no block of
+	 * twice that size. */
 	if (planned > most)
 		return payload;
 	/* A word above .max_payload would double the block. */

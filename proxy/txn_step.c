@@ -159,8 +159,9 @@ static void step_run_pieces(struct session *s, struct leg *leg)
 }
 
 /*
- * State:  a client takes results slowly, so Writes are held back. They wait in two lists: .queue has
- *         results that were stored, .cut_through_txns has results that are sent while they arrive.
+ * State:  a client takes results slowly, so Writes are held back. They wait in two lists: .queue
+ *         has results that were stored, .cut_through_txns has results that are sent while they
+ *         arrive.
  * Danger: one list never becomes empty, and the results in the other wait for ever.
  * Rule:   the lists take turns. A turn ends when an operation was posted.
  * Pinned: tests/session/test_large.c:stored_ones_do_not_keep_back_those_sent_early

@@ -127,8 +127,8 @@ struct iwarp_conn {
 	enum iwarp_state state;
 	struct timer deadline; /* one wait at a time, by state */
 	struct timer stall;    /* the next look at .message */
-	/* The message that the peer has begun (has_moved() of stream.c): at the last look of .stall;
-	 * at the last look of stream_press() that found enough octets; number of looks of
+	/* The message that the peer has begun (has_moved() of stream.c): at the last look of
+	 * .stall; at the last look of stream_press() that found enough octets; number of looks of
 	 * stream_press() since. */
 	struct iwarp_look message, pressed;
 	uint32_t pressed_looks;

@@ -92,8 +92,8 @@ void mpa_answer(const struct mpa_local *local, const struct mpa_frame *request,
 /**
  * mpa_conclude - at the initiator: fill @agreed from @reply
  *
- * Return: 0; ERR_REJECTED; ERR_PROTO: the peer wants markers; ERR_TOOBIG: the peer issues more Reads
- * at once than @local serves, and RFC 6581 wants a Terminate.
+ * Return: 0; ERR_REJECTED; ERR_PROTO: the peer wants markers; ERR_TOOBIG: the peer issues more
+ * Reads at once than @local serves, and RFC 6581 wants a Terminate.
  */
 int mpa_conclude(const struct mpa_local *local, const struct mpa_frame *reply,
 		 struct mpa_agreed *agreed) WARN_UNUSED;

@@ -157,7 +157,8 @@ struct qp_rx {
 	/* outstanding Reads, and write exposures, of QP_BULK_BYTES or more */
 	uint32_t bulk_reads, bulk_writes;
 	/* received so far: octets; whole messages; payload octets of whole segments. Messages that
-	 * move no octet (empty Writes and Read responses, Requests to read nothing) do not count. */
+	 * move no octet (empty Writes and Read responses, Requests to read nothing) do not
+	 * count. */
 	uint64_t octets, messages, payload_octets;
 	uint64_t response_octets; /* those of Read responses alone */
 	uint32_t small;		  /* messages since the last part of a large tagged message */
@@ -363,8 +364,8 @@ bool qp_rx_is_inside_send(const struct qp *qp);
 bool qp_rx_is_inside(const struct qp *qp);
 
 /** qp_rx_payload - payload octets received so far, with those of a segment that is not complete.
- * Messages that move nothing add nothing, however many octets they take. A Read Request adds its own
- * octets. */
+ * Messages that move nothing add nothing, however many octets they take. A Read Request adds its
+ * own octets. */
 uint64_t qp_rx_payload(const struct qp *qp);
 
 /** struct qp_rx_mark - how far a message has come. */
@@ -373,8 +374,8 @@ struct qp_rx_mark {
 	uint64_t octets;  /* of its payload; outside a Send, qp_rx_payload() */
 };
 
-/** qp_rx_mark - of the message under way. Other messages may come within a Send, as many as the peer
- * likes: they neither end it nor count as its octets. */
+/** qp_rx_mark - of the message under way. Other messages may come within a Send, as many as the
+ * peer likes: they neither end it nor count as its octets. */
 struct qp_rx_mark qp_rx_mark(const struct qp *qp);
 
 /** qp_sink_is_blocked - a Write waits for room in the window of a stream, and all octets behind it

@@ -128,8 +128,8 @@ static bool has_scratch(struct qp_store *store)
 /*
  * Octets to read ahead.
  *
- * State:  octets read ahead may have to be set aside (set_aside()), until the user has Receives or room
- *         again.
+ * State:  octets read ahead may have to be set aside (set_aside()), until the user has Receives or
+ *         room again.
  * Danger: while a server hangs, the user may have no Receives and no room for long. Without a limit
  *         each connection takes 320 KiB. With a fixed number of places, that number of slow
  *         connections keeps all others from reading ahead.

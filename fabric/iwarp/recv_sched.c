@@ -39,8 +39,8 @@
  * Danger: connections that never answer Reads delay all other connections, by one full read turn
  *         for each of them, again and again.
  * Rule:   the next read turn of such a connection comes after those of all other connections. While
- *         it waits, the time limit for its peer's Reads (D2) goes on. So each such connection delays
- *         the others by one read turn in all.
+ *         it waits, the time limit for its peer's Reads (D2) goes on. So each such connection
+ *         delays the others by one read turn in all.
  * Pinned: tests/iwarp/test_iwarp_recv_sched.c:a_connection_that_did_not_use_its_turn_comes_last,
  *         :payload_received_in_a_turn_counts_as_use.
  *

@@ -21,8 +21,8 @@ static void set(int fd, int level, int option, int value)
  * Options of a connection's socket. Buffer sizes are left to the kernel's autotuning: setting them
  * would switch it off.
  *
- * State:  the peer's machine is gone, or its kernel takes no more octets because its program does not
- *         read.
+ * State:  the peer's machine is gone, or its kernel takes no more octets because its program does
+ *         not read.
  * Danger: the connection keeps its memory for ever.
  * Rule:   the kernel ends the connection if an idle peer does not answer TCP keepalive for
  *         .stall_timeout_ms, or if the peer acknowledges none of the octets sent for as long

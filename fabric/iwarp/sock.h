@@ -42,8 +42,8 @@ bool sock_peer_ended(int fd);
  * that arrived before may be unread. */
 bool sock_has_failed(int fd);
 
-/** sock_take_error - the socket's error, as an errno; 0: none. The next call does not return the same
- * one. A connection that is open may have one, such as EHOSTUNREACH: TCP goes on. */
+/** sock_take_error - the socket's error, as an errno; 0: none. The next call does not return the
+ * same one. A connection that is open may have one, such as EHOSTUNREACH: TCP goes on. */
 int sock_take_error(int fd);
 
 /** sock_is_local - whether packets to the IPv6 address @addr stay on this machine, because the

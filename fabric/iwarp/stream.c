@@ -525,8 +525,8 @@ static void starve(struct iwarp_conn *c)
 /*
  * State:  the window of a stream is full, so the connection's input is not read. An error of the
  *         socket, such as a reset, would be reported only after all octets that arrived before.
- * Danger: the peer has reset the connection, or its machine is gone, and the user waits for it until
- *         the user has given back the octets of the window.
+ * Danger: the peer has reset the connection, or its machine is gone, and the user waits for it
+ *         until the user has given back the octets of the window.
  * Rule:   the connection ends at once. The probe looks once after the window became full, because
  *         the reset may have come before that. An error after which TCP goes on, such as a router's
  *         message that it has no route, does not end the connection.

@@ -143,8 +143,8 @@ static void log_no_pair(const struct verbs_conn *c, const char *event, int err)
 		 "cause=%s why=\"no queue pair: %s%s\"", err_name(err), strerror(errno), hint);
 }
 
-/* A step of set-up failed with the errno @err, of either sign; 0: unknown. An errno without words of
- * its own is logged, because @why then says only which step failed. */
+/* A step of set-up failed with the errno @err, of either sign; 0: unknown. An errno without words
+ * of its own is logged, because @why then says only which step failed. */
 static void note_failed(struct verbs_conn *c, int err, int otherwise, const char *why)
 {
 	const char *step = why;

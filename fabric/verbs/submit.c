@@ -87,7 +87,8 @@ static void give_back(struct verbs_conn *c)
 
 /* Posts the Sends from @from on again, without Invalidate: some user libraries (bnxt_re, ocrdma)
  * reject Send with Invalidate although the kernel's flags have it. If they are refused again,
- * Invalidate was not the reason: libcxgb4 refuses every work request after the end of the stream. */
+ * Invalidate was not the reason: libcxgb4 refuses every work request after the end of the
+ * stream. */
 static int send_without_invalidate(struct verbs_conn *c, struct ibv_send_wr *from)
 {
 	struct ibv_send_wr *bad;

@@ -443,7 +443,8 @@ bool leg_reads_are_blocked(struct leg *leg, const struct rpc_msg *call)
 	return true;
 }
 
-/* Return: whether the first message in .rxq may be processed; if reports are in its way, send them. */
+/* Return: whether the first message in .rxq may be processed; if reports are in its way, send
+ * them. */
 static bool leg_takes_input(struct leg *leg)
 {
 	if (leg->stalled || leg_has_group(leg) || leg_awaits_handshake_slot(leg) ||

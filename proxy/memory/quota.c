@@ -19,10 +19,10 @@
  * - Client address: its sessions together hold at most what they leave, or one request if they hold
  *   nothing. So a client with any number of connections leaves half of the payload memory to all
  *   other clients, apart from the last rule. Of transaction blocks and continued messages they hold
- *   at most QUOTA_OF_OTHER times what they leave, because calls without chunks and parts of messages
- *   need no other memory. The servers' calls of a route count as those of one client. A client's
- *   answer to a server's call may be behind calls of that client. If servers' calls could take all
- *   memory, such a call could wait for memory that only the answer behind it frees.
+ *   at most QUOTA_OF_OTHER times what they leave, because calls without chunks and parts of
+ *   messages need no other memory. The servers' calls of a route count as those of one client. A
+ *   client's answer to a server's call may be behind calls of that client. If servers' calls could
+ *   take all memory, such a call could wait for memory that only the answer behind it frees.
  * - Session: an equal part of what its client may hold, by the number of the client's sessions that
  *   hold some; or one request if it holds nothing.
  * - Turnover, for payload memory: once 1/QUOTA_FIRST_PART is taken, a client may hold as much as it
@@ -86,8 +86,8 @@ enum {
 	QUOTA_OF_OTHER = 8,  /* a client's transaction blocks and messages: at most this factor */
 	/* Factor: times what a client may hold otherwise, for sessions that hold a little. */
 	QUOTA_OF_LITTLE = 3,
-	/* A route whose sessions hold more than hardly any memory: at most this factor times what it
-	 * leaves. */
+	/* A route whose sessions hold more than hardly any memory: at most this factor times what
+	 * it leaves. */
 	QUOTA_OF_HOLDERS = 15,
 	/* Hardly any memory: at most 1/QUOTA_HARDLY_PART of a little. */
 	QUOTA_HARDLY_PART = 4,
@@ -388,8 +388,8 @@ static bool holds_hardly_any(const struct quota_member *m)
 	return m->used <= m->group->little / QUOTA_HARDLY_PART;
 }
 
-/* Whether @m holds hardly any memory, or its route leaves a part of the memory to those that do. For
- * purposes without a limit of a little, nothing is kept. */
+/* Whether @m holds hardly any memory, or its route leaves a part of the memory to those that do.
+ * For purposes without a limit of a little, nothing is kept. */
 static bool leaves_a_part(const struct quota_member *m, size_t bytes, size_t left)
 {
 	const struct quota_group *g = m->group;

@@ -755,8 +755,8 @@ static bool may_be_unbounded(const struct rpc_chunk *c, const struct plan_receiv
 	return c->length <= own->data && c->length % 4 == 0;
 }
 
-/* Whether a reply for which the requester offered a Reply chunk fits the responder's Send beside @nwrites
- * items of the extension, which has no Reply chunk. */
+/* Whether a reply for which the requester offered a Reply chunk fits the responder's Send beside
+ * @nwrites items of the extension, which has no Reply chunk. */
 static bool fits_extended(const struct plan_in *in, unsigned nwrites)
 {
 	struct reply r;
