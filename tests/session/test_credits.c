@@ -195,23 +195,37 @@ static void begin_narrow(unsigned cv, unsigned sv, uint32_t credits, uint32_t re
 	assert_int_equal(w.pairs[0].client.done, 1);
 }
 
-static void fill_both_windows(unsigned cv, unsigned sv, uint32_t rev_credits)
+/* Both peers hold the calls that they receive. */
+static void hold_calls(void)
+{
+	w.pairs[0].client.holds = w.pairs[0].server.holds = true;
+}
+
+/* Both peers answer the calls that they held, and further ones. */
+static void answer_calls(void)
 {
 	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
 
-	begin_narrow(cv, sv, 3, rev_credits);
-	client->holds = server->holds = true;
-	for (unsigned i = 0; i < 60; i++) {
-		peer_call(client, &plain);
-		peer_call(server, &plain);
-	}
-	world_run(&w, NSEC_PER_SEC);
 	client->holds = server->holds = false;
 	for (unsigned i = 0; i < 100; i++) {
 		peer_release(client, true);
 		peer_release(server, true);
 		world_run(&w, NSEC_PER_SEC / 100);
 	}
+}
+
+static void fill_both_windows(unsigned cv, unsigned sv, uint32_t rev_credits)
+{
+	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
+
+	begin_narrow(cv, sv, 3, rev_credits);
+	hold_calls();
+	for (unsigned i = 0; i < 60; i++) {
+		peer_call(client, &plain);
+		peer_call(server, &plain);
+	}
+	world_run(&w, NSEC_PER_SEC);
+	answer_calls();
 	assert_int_equal(client->done, 61);
 	assert_int_equal(server->done, 60);
 	world_quit(&w);
@@ -243,7 +257,7 @@ static void calls_that_wait_leave_credits_to_answers(void **state)
 	client->cfg.credits = server->cfg.credits = 2;
 	server->cfg.reply_timeout = NSEC_PER_SEC; /* so that the server has many Receives */
 	world_connect(&w);
-	client->holds = server->holds = true;
+	hold_calls();
 	for (unsigned i = 0; i < 60; i++)
 		peer_call(client, &plain);
 	world_run(&w, NSEC_PER_SEC);
@@ -252,19 +266,13 @@ static void calls_that_wait_leave_credits_to_answers(void **state)
 		peer_call(server, &plain);
 		world_run(&w, NSEC_PER_MS);
 	}
-	client->holds = server->holds = false;
-	for (unsigned i = 0; i < 100; i++) {
-		peer_release(client, true);
-		peer_release(server, true);
-		world_run(&w, NSEC_PER_SEC / 100);
-	}
+	answer_calls();
 	assert_int_equal(client->done, 60);
 	assert_int_equal(server->done, 60);
 	world_quit(&w);
 	world_free(&w);
 }
 
-/* A server's calls wait where they hold no Receive, but not any number of them. */
 static void call_back(unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -315,7 +323,7 @@ static void more_reverse_calls_than_there_is_memory_for(void **state)
 	client->cfg.credits = server->cfg.credits = 2;
 	server->cfg.reply_timeout = NSEC_PER_SEC; /* it may forget calls */
 	world_connect(&w);
-	client->holds = server->holds = true;
+	hold_calls();
 	for (unsigned i = 0; i < 60; i++)
 		peer_call(client, &plain);
 	world_run(&w, NSEC_PER_SEC);
@@ -331,12 +339,7 @@ static void more_reverse_calls_than_there_is_memory_for(void **state)
 		}
 		world_run(&w, NSEC_PER_MS);
 	}
-	client->holds = server->holds = false;
-	for (unsigned i = 0; i < 100; i++) {
-		peer_release(client, true);
-		peer_release(server, true);
-		world_run(&w, NSEC_PER_SEC / 100);
-	}
+	answer_calls();
 	assert_int_equal(client->done, 60);
 	assert_true(server->errors > 0);
 	assert_int_equal(server->last_error.code, RPC_ERROR_SYSTEM);
