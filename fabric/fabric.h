@@ -45,8 +45,7 @@
  * - fabric_withdraw() returns how many octets the peer wrote. No other call returns that, because a
  *   provider may be many messages ahead of the events that were polled.
  * - A stream (fabric_stream()) is an exposure that may have less memory than length. PLACED events
- *   report octets as they arrive, each before the events of anything that arrived later. The octets
- *   belong to the user until fabric_went_on(). While the memory is full, no input is read.
+ *   report octets as they arrive, each before the events of anything that arrived later.
  * - Operations do not allocate, except from pools that grow with the load. Queue depths are fixed
  *   at connect or accept. A post beyond them returns ERR_AGAIN.
  *
@@ -602,13 +601,14 @@ static inline int fabric_expose(struct fabric_conn *c, void *addr, uint32_t len,
  * Only where the fabric .streams. What the peer writes is checked as for any exposure.
  * - PLACED events with @cookie report octets in the window, in the order written, wherever they
  *   belong in the stream. Octets written twice are reported twice.
- * - Reported octets are the user's until fabric_went_on().
  * - The user has at most FABRIC_STREAM_PIECES pieces. If it has so many, an event makes the last of
  *   them longer: its octets continue that piece, in the window and in the stream.
- * - While the window has no room, or octets cannot be reported so, no input is read
- *   (.sink_blocked). That never happens if @window is as long as @len, and the peer writes in order.
- * - fabric_withdraw() counts only octets that PLACED events reported before it. Octets in the
- *   window that were not reported are lost. No PLACED event follows a withdrawal.
+ * - While the window has no room, or octets cannot be reported so, .sink_blocked: no input is read.
+ * - If @window is as long as @len, octets behind a gap, and all later ones, are stored: they go to
+ *   their own places, and no event reports them. Only octets that were reported, and come again,
+ *   wait until the user has no piece.
+ * - fabric_withdraw() counts octets that are stored, and those that PLACED events reported before
+ *   it. No PLACED event follows a withdrawal.
  *
  * Return: as fabric_expose().
  */
@@ -618,8 +618,8 @@ static inline int fabric_stream(struct fabric_conn *c, const struct fabric_piece
 	return c->fabric->ops->stream(c, window, len, cookie, seg);
 }
 
-/** fabric_went_on - the user gives back the oldest piece it holds, of @len octets, of the stream
- * @handle. No effect if the stream is withdrawn. */
+/** fabric_went_on - the user gives back the oldest piece that was reported, of @len octets, of the
+ * stream @handle. No effect if the stream is withdrawn. */
 static inline void fabric_went_on(struct fabric_conn *c, uint32_t handle, uint32_t len)
 {
 	c->fabric->ops->went_on(c, handle, len);

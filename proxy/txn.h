@@ -66,7 +66,7 @@ struct txn_region {
 	struct fabric_sums *sums;
 	uint32_t sums_at; /* where its first octet is in .sums */
 	uint32_t blank;	  /* octets, from the start, that were blanked before it was exposed */
-	/* A Write chunk that is cut through: octets of its window; 0: it is not cut through. */
+	/* A Write chunk that is a stream: octets of its window; 0: it is none. */
 	uint32_t window;
 	/* For a Write chunk, if the responder speaks the round-trip extension: */
 	const uint8_t *sent; /* the result came in the Receive of the reply, and lies here */
@@ -189,7 +189,8 @@ struct txn {
 	/* In the requester leg's queue for octets that came and are not posted; self-linked when
 	 * not. */
 	struct list cut_through_link;
-	struct txn_region *stream; /* the region that is cut through, once exposed */
+	struct txn_region *stream; /* the region that is a stream, once exposed */
+	uint32_t passed_on;	   /* where the octets that PLACED events reported end in it */
 	unsigned npieces, first_piece;
 	unsigned cut_through_writes; /* RDMA Writes under way */
 

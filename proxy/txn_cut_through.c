@@ -32,6 +32,7 @@
  *   is sent twice, in that order, as without a gateway.
  *
  * A result that is stored may be a stream as well, with memory for all of it (may_send_early()).
+ * The octets that no PLACED event reported are sent when all of it has arrived (txn_ops.c).
  *
  * One chunk of a call is cut through, the first large one, and only if its requester asked for
  * nothing of the round-trip extension. The chunk is chosen before the call has memory, and the
@@ -109,9 +110,9 @@ bool txn_waits_for_speed(const struct txn *t)
  *
  * - The worker sends octets while they are in the processor's cache. So the result costs less
  *   processor time than one that is sent when all of it has arrived.
- * - The stream has memory for all of the result. So a responder that writes in order never waits
- *   for the requester, as it does where a result is cut through. One that writes out of order may
- *   wait after FABRIC_STREAM_PIECES pieces.
+ * - The stream has memory for all of the result. So the responder does not wait for the requester,
+ *   as it does where a result is cut through. If it writes out of order, the octets from the first
+ *   gap on are sent when all of the result has arrived. Only octets that it writes twice may wait.
  * - A requester that is slow, or not known yet, gets the result when all of it has arrived
  *   (txn_ops.c).
  * - A version 2 responder may be asked for results by Send (the round-trip extension), and then
@@ -159,7 +160,15 @@ int txn_stream(struct txn *t, struct txn_region *r, struct segment *seg)
 	const struct fabric_piece window = {r->addr, r->window};
 
 	t->stream = r;
+	t->passed_on = 0;
 	return fabric_stream(t->rsp->conn, &window, r->cap, t, seg);
+}
+
+uint32_t txn_passed_on(const struct txn *t, unsigned i)
+{
+	const struct txn_region *r = &t->writes[i];
+
+	return !r->window ? 0 : r->window < r->cap ? r->cap : t->passed_on;
 }
 
 static struct txn_piece *piece_at(struct txn *t, unsigned k)
@@ -244,6 +253,8 @@ void txn_cut_through_write(struct txn *t)
 void txn_placed(struct txn *t, const struct leg_out *out)
 {
 	assert(t->stream && t->stream->handle == out->handle);
+	if (t->passed_on < out->offset + out->len)
+		t->passed_on = out->offset + out->len;
 	if (t->npieces < FABRIC_STREAM_PIECES)
 		*piece_at(t, t->npieces++) =
 			(struct txn_piece){.at = out->at, .offset = out->offset, .len = out->len};

@@ -28,7 +28,11 @@ int txn_stream(struct txn *t, struct txn_region *r, struct segment *seg) WARN_UN
 /** txn_has_window - whether one of the Write chunks of @t is a stream with memory. */
 bool txn_has_window(const struct txn *t);
 
-/** txn_placed - the responder has written a piece of the cut-through result: pass it on. */
+/** txn_passed_on - how many octets of the @i-th Write chunk, from its start, are passed on as they
+ * come. The others are stored. */
+uint32_t txn_passed_on(const struct txn *t, unsigned i);
+
+/** txn_placed - the responder has written a piece of a stream: pass it on. */
 void txn_placed(struct txn *t, const struct leg_out *out);
 
 /** txn_cut_through_write - post as many Writes as possible; the rest waits in .cut_through_txns of

@@ -6,11 +6,13 @@
  * the queue posts as many as there are. Each moves at most OP_PIECE octets, so that a slow peer's
  * progress on a large segment shows (deadlines.h).
  */
+#include "base/min.h"
 #include "proxy/txn_ops.h"
 #include "proxy/internal.h"
 #include "proxy/session_debts.h"
 #include "proxy/session_end.h"
 #include "proxy/session_flow.h"
+#include "proxy/txn_cut_through.h"
 #include "proxy/txn_device_busy.h"
 #include "proxy/txn_memory.h"
 
@@ -61,11 +63,22 @@ static struct segment next_piece(const struct txn *t, const struct segment *seg,
 				.offset = seg->offset + t->op_moved};
 }
 
-/* Whether Write chunk @i of the reply was cut through: the requester has it, or it is on its
- * way. */
-static bool is_cut_through(const struct txn *t, unsigned i)
+/* Octets of chunk @i that were posted before: it is a Write chunk of a reply, and they were passed
+ * on as they came. */
+static uint32_t posted_before(const struct txn *t, unsigned i)
 {
-	return t->state == TXN_PUSH && i < t->out.nwrites && t->writes[i].window;
+	return t->state == TXN_PUSH && i < t->out.nwrites ? txn_passed_on(t, i) : 0;
+}
+
+static void skip_posted(struct txn *t, const struct segment *seg)
+{
+	uint32_t before = posted_before(t, t->op_chunk), n;
+
+	if (before <= t->op_offset)
+		return;
+	n = min_u32(before - t->op_offset, seg->length - t->op_moved);
+	t->op_offset += n;
+	t->op_moved += n;
 }
 
 /*
@@ -106,11 +119,13 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 	struct txn_region here;
 
 	while (chunk_at(t, t->op_chunk, &msg, &chunk, &here)) {
-		while (t->op_seg < chunk->count && !is_cut_through(t, t->op_chunk)) {
-			struct segment piece = next_piece(t, &msg->segs[chunk->first + t->op_seg],
-							  most_of(t, ops));
+		while (t->op_seg < chunk->count) {
+			const struct segment *seg = &msg->segs[chunk->first + t->op_seg];
+			struct segment piece;
 			int err;
 
+			skip_posted(t, seg);
+			piece = next_piece(t, seg, most_of(t, ops));
 			if (piece.length == 0) {
 				t->op_seg++;
 				t->op_moved = 0;
@@ -164,7 +179,7 @@ static bool try_next(struct session *s, struct session_ops *ops, struct txn *t)
 	return rc > 0;
 }
 
-/* Whether octets of @t are to be read, or are to be written and were not cut through. */
+/* Whether octets of @t are to be read, or are to be written and were not passed on. */
 static bool has_ops(const struct txn *t)
 {
 	const struct rpc_msg *m = &t->out;
@@ -172,7 +187,7 @@ static bool has_ops(const struct txn *t)
 	if (t->state == TXN_PULL)
 		return t->in.nreads || t->in.has_body_chunk;
 	for (unsigned i = 0; i < m->nwrites; i++)
-		if (m->writes[i].count && m->writes[i].length && !is_cut_through(t, i))
+		if (m->writes[i].count && m->writes[i].length > posted_before(t, i))
 			return true;
 	return m->has_body_chunk;
 }

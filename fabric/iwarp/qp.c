@@ -415,7 +415,7 @@ int qp_stream(struct qp *qp, const struct fabric_piece *window, uint32_t len, vo
 
 	if (!e)
 		return rc;
-	fabric_window_init(&e->window, window->addr, window->len);
+	fabric_window_init(&e->window, window->addr, window->len, len);
 	e->placed.cookie = cookie;
 	return 0;
 }

@@ -271,10 +271,12 @@ static void finish_response(struct qp *qp)
 	qp_complete_op(qp, op, 0);
 }
 
-/* A segment of a stream counts as written when its PLACED event is polled (qp.c). */
+/* A segment of a stream that is reported counts as written when its PLACED event is polled
+ * (qp.c). */
 static void finish_streamed(struct qp *qp, struct exposure *e)
 {
-	if (!fabric_window_placed(&e->window, (uint32_t)qp->rx.h.offset, qp->rx.payload_len))
+	if (!fabric_window_placed(&e->window, &e->written, (uint32_t)qp->rx.h.offset,
+				  qp->rx.payload_len))
 		return;
 	e->reporting = true;
 	e->placed.ref = e->place;

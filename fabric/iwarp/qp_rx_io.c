@@ -76,7 +76,7 @@ static uint32_t room_in_window(const struct qp_rx *rx)
 {
 	const struct exposure *e = rx->target;
 	uint32_t left = e->len - (uint32_t)rx->h.offset - rx->payload_len;
-	uint32_t room = fabric_window_behind(&e->window, rx->payload_len);
+	uint32_t room = fabric_window_behind(&e->window, &e->written, rx->payload_len);
 
 	return left <= room ? left : room - room % rx->payload_len;
 }

@@ -122,7 +122,7 @@ int mem_stream(struct fabric_conn *base, const struct fabric_piece *window, uint
 	if (err)
 		return err;
 	e = mem_expose_slot_of(c, seg->handle);
-	fabric_window_init(&e->window, window->addr, window->len);
+	fabric_window_init(&e->window, window->addr, window->len, len);
 	e->placed.ev = (struct fabric_event){
 		.type = FABRIC_EV_PLACED, .cookie = cookie, .handle = seg->handle};
 	return 0;
@@ -152,7 +152,7 @@ void mem_exposure_report(struct mem_event *placed, struct fabric_event *ev)
 /* No event reports octets that come while it is being withdrawn. */
 void mem_exposure_streamed(struct mem_conn *c, struct mem_exposure *e, uint32_t from, uint32_t len)
 {
-	if (fabric_window_placed(&e->window, from, len) && e->owned)
+	if (fabric_window_placed(&e->window, &e->written, from, len) && e->owned)
 		mem_event_push(c, &e->placed);
 }
 

@@ -155,6 +155,46 @@ static void no_more_than_some_pieces(void **state)
 	fence(&p->b, seg.handle);
 }
 
+/* The memory is as long as the stream, and nothing is given back. Octets behind a gap do not wait: they go to their own
+ * places, without a report. Only octets that were reported, and come again, wait. */
+static void stored_behind_a_gap(void **state)
+{
+	enum { ALL = 10 * SOME };
+	struct contract *t = *state;
+	struct pair *p = establish(t, 0);
+	struct segment seg;
+	int r;
+
+	if (cannot(t))
+		return;
+	fill(&p->a, AT, LEN, 12);
+	r = do_recv(&p->b, 2 * LEN, 8);
+	memset(p->b.mem + AT, OLD, ALL + 64);
+	seg = do_stream(&p->b, AT, ALL, ALL, SHADOW);
+	p->b.keeps = true;
+	put(p, &seg, 0, SOME);
+	for (uint32_t at = ALL; at > SOME; at -= SOME)
+		post(p, &seg, at - SOME, SOME);
+	assert_true(do_send(&p->a, 0, 8) >= 0);
+	succeed(&p->b, r);
+	assert_false(p->b.conn->sink_blocked);
+	assert_int_equal(p->b.placed, SOME);
+	check(&p->b, SHADOW, SOME, 12);
+	check(&p->b, AT, ALL, 12);
+	check_byte(&p->b, AT + ALL, 64, OLD);
+	post(p, &seg, SOME / 2, SOME / 2);
+	settle(t);
+	assert_true(p->b.conn->sink_blocked);
+	while (p->b.nheld > 0) {
+		give_back(&p->b);
+		settle(t);
+	}
+	assert_false(p->b.conn->sink_blocked);
+	assert_int_equal(p->b.placed, SOME + SOME / 2);
+	check(&p->b, SHADOW, SOME, 12);
+	assert_int_equal(fence(&p->b, seg.handle), ALL);
+}
+
 /* A stream without room on one connection does not affect other connections. */
 static void others_go_on(void **state)
 {
@@ -344,6 +384,7 @@ int contract_run_placed(void)
 		contract_test(in_any_order),
 		contract_test(no_more_than_its_window),
 		contract_test(no_more_than_some_pieces),
+		contract_test(stored_behind_a_gap),
 		contract_test(others_go_on),
 		contract_test(in_order_with_messages),
 		contract_test(invalidated_by_a_message),

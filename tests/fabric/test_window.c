@@ -8,7 +8,7 @@
 
 /* The memory behind a stream. */
 
-enum { BYTES = 1000 };
+enum { BYTES = 1000, ENDLESS = 1 << 30 };
 
 static uint8_t memory[BYTES];
 
@@ -16,15 +16,16 @@ static uint8_t memory[BYTES];
 struct model {
 	struct fabric_window w;
 	struct fabric_runs written;
-	bool taken[BYTES]; /* octets of a piece, reported or not */
+	bool taken[BYTES]; /* octets of a piece, reported or not, or stored */
+	uint32_t reported; /* where the octets reported end */
 	struct fabric_event held[FABRIC_STREAM_PIECES];
 	unsigned nheld;
 };
 
-static void model_init(struct model *m)
+static void model_init(struct model *m, uint32_t len)
 {
 	*m = (struct model){.nheld = 0};
-	fabric_window_init(&m->w, memory, BYTES);
+	fabric_window_init(&m->w, memory, BYTES, len);
 }
 
 static void take(struct model *m, const uint8_t *to, uint32_t offset, uint32_t len)
@@ -46,6 +47,7 @@ static void window_report(struct model *m)
 	fabric_window_report(&m->w, &m->written, &ev);
 	for (uint32_t i = 0; i < ev.len; i++)
 		assert_int_equal(ev.at[i], (uint8_t)((ev.offset + i) * 7));
+	m->reported = ev.offset + ev.len;
 	if (m->nheld < FABRIC_STREAM_PIECES) {
 		m->held[m->nheld++] = ev;
 		return;
@@ -67,6 +69,18 @@ static void back(struct model *m)
 	fabric_window_back(&m->w, first.len);
 }
 
+/* Place a segment that may be stored. Return: whether there was room. */
+static bool put_any(struct model *m, uint32_t offset, uint32_t len)
+{
+	uint8_t *to = fabric_window_place(&m->w, offset, len);
+
+	if (!to)
+		return false;
+	take(m, to, offset, len);
+	(void)!fabric_window_placed(&m->w, &m->written, offset, len);
+	return true;
+}
+
 /* Return: whether there was room. */
 static bool put(struct model *m, uint32_t offset, uint32_t len)
 {
@@ -76,8 +90,19 @@ static bool put(struct model *m, uint32_t offset, uint32_t len)
 	if (!to)
 		return false;
 	take(m, to, offset, len);
-	assert_int_equal(fabric_window_placed(&m->w, offset, len), begins);
+	assert_int_equal(fabric_window_placed(&m->w, &m->written, offset, len), begins);
 	return true;
+}
+
+/* The segment is stored: it goes to its own place, and is not to be reported. */
+static void keep(struct model *m, uint32_t offset, uint32_t len)
+{
+	uint8_t *to = fabric_window_place(&m->w, offset, len);
+
+	assert_ptr_equal(to, memory + offset);
+	take(m, to, offset, len);
+	assert_false(fabric_window_placed(&m->w, &m->written, offset, len));
+	assert_int_equal(m->w.piece.len, 0);
 }
 
 static void segments_become_one_piece(void **state)
@@ -85,7 +110,7 @@ static void segments_become_one_piece(void **state)
 	struct model m;
 
 	(void)state;
-	model_init(&m);
+	model_init(&m, ENDLESS);
 	assert_true(put(&m, 50, 100));
 	assert_true(put(&m, 150, 300));
 	assert_false(put(&m, 50, 1)); /* it does not go on there */
@@ -101,7 +126,7 @@ static void round_and_round(void **state)
 	struct model m;
 
 	(void)state;
-	model_init(&m);
+	model_init(&m, ENDLESS);
 	assert_true(put(&m, 0, 600));
 	window_report(&m);
 	assert_true(put(&m, 600, 300));
@@ -124,7 +149,7 @@ static void from_its_beginning_when_empty(void **state)
 	struct model m;
 
 	(void)state;
-	model_init(&m);
+	model_init(&m, ENDLESS);
 	for (uint32_t i = 0; i < 20; i++) {
 		assert_true(put(&m, i * 100, 100));
 		window_report(&m);
@@ -142,7 +167,7 @@ static void reported_in_between(void **state)
 	uint8_t *to;
 
 	(void)state;
-	model_init(&m);
+	model_init(&m, ENDLESS);
 	for (uint32_t i = 0; i + 1 < FABRIC_STREAM_PIECES; i++) {
 		assert_true(put(&m, 50 * i, 1));
 		window_report(&m);
@@ -150,12 +175,12 @@ static void reported_in_between(void **state)
 	assert_true(put(&m, 500, 100));
 	to = fabric_window_place(&m.w, 600, 100);
 	assert_non_null(to);
-	assert_int_equal(fabric_window_behind(&m.w, 100), memory + BYTES - to - 100);
+	assert_int_equal(fabric_window_behind(&m.w, &m.written, 100), memory + BYTES - to - 100);
 	window_report(&m);
 	assert_int_equal(m.nheld, FABRIC_STREAM_PIECES);
-	assert_int_equal(fabric_window_behind(&m.w, 100), memory + BYTES - to - 100);
+	assert_int_equal(fabric_window_behind(&m.w, &m.written, 100), memory + BYTES - to - 100);
 	take(&m, to, 600, 100);
-	assert_true(fabric_window_placed(&m.w, 600, 100));
+	assert_true(fabric_window_placed(&m.w, &m.written, 600, 100));
 	window_report(&m);
 	assert_int_equal(m.held[FABRIC_STREAM_PIECES - 1].len, 200);
 	assert_false(put(&m, 701, 1));
@@ -176,7 +201,7 @@ static void as_long_as_the_stream(void **state)
 		unsigned given = (unsigned)rng_below(&rng, 20);
 		struct model m;
 
-		model_init(&m);
+		model_init(&m, BYTES);
 		while (at < BYTES) {
 			uint32_t len = 1 + (uint32_t)rng_below(&rng, most);
 
@@ -194,6 +219,72 @@ static void as_long_as_the_stream(void **state)
 	}
 }
 
+/* Octets behind a gap are stored when all before it are reported, and so are those that fill the gap. The user keeps its
+ * piece meanwhile. Octets that come again wait for it. */
+static void stored_behind_a_gap(void **state)
+{
+	struct model m;
+
+	(void)state;
+	model_init(&m, BYTES);
+	assert_true(put(&m, 0, 100));
+	window_report(&m);
+	back(&m);
+	assert_true(put(&m, 100, 100)); /* at the beginning again */
+	assert_false(put(&m, 400, 100));
+	window_report(&m);
+	keep(&m, 400, 100);
+	assert_int_equal(fabric_runs_start(&m.written), 200);
+	keep(&m, 200, 200);
+	keep(&m, 500, 500);
+	assert_int_equal(fabric_runs_start(&m.written), BYTES);
+	assert_false(put(&m, 150, 10));
+	back(&m);
+	assert_true(put(&m, 150, 10));
+	window_report(&m);
+	back(&m);
+}
+
+/* Segments that a user of many gaps writes, in any order. The user keeps what it wants. All of them have room once what came
+ * before is reported, and all octets are right. */
+static void in_any_order(void **state)
+{
+	struct rng rng = {.state = 23};
+
+	(void)state;
+	for (unsigned run = 0; run < 300; run++) {
+		enum { SEGMENT = 20, SEGMENTS = BYTES / SEGMENT };
+		uint32_t order[SEGMENTS], sorted = (uint32_t)rng_below(&rng, SEGMENTS + 1);
+		struct model m;
+
+		memset(memory, 0xaa, sizeof(memory)); /* no octet of the pattern's first ones */
+		model_init(&m, BYTES);
+		for (uint32_t i = 0; i < SEGMENTS; i++)
+			order[i] = i;
+		for (uint32_t i = sorted; i < SEGMENTS; i++) {
+			uint32_t k = i + (uint32_t)rng_below(&rng, SEGMENTS - i), was = order[i];
+
+			order[i] = order[k];
+			order[k] = was;
+		}
+		for (uint32_t i = 0; i < SEGMENTS; i++) {
+			if (!put_any(&m, order[i] * SEGMENT, SEGMENT)) {
+				window_report(&m);
+				assert_true(put_any(&m, order[i] * SEGMENT, SEGMENT));
+			}
+			while (m.w.piece.len > 0 && rng_below(&rng, 2))
+				window_report(&m);
+			while (m.nheld > 0 && rng_below(&rng, 4) == 0)
+				back(&m);
+		}
+		while (m.w.piece.len > 0)
+			window_report(&m);
+		assert_int_equal(fabric_runs_start(&m.written), BYTES);
+		for (uint32_t i = m.reported; i < BYTES; i++)
+			assert_int_equal(memory[i], (uint8_t)(i * 7));
+	}
+}
+
 /* The same where all that was there before comes back meanwhile, round the end or not. */
 static void back_in_between(void **state)
 {
@@ -203,7 +294,7 @@ static void back_in_between(void **state)
 			struct model m;
 			uint8_t *to;
 
-			model_init(&m);
+			model_init(&m, ENDLESS);
 			assert_true(put(&m, 0, 100));
 			window_report(&m);
 			assert_true(put(&m, 100, first - 50));
@@ -213,7 +304,7 @@ static void back_in_between(void **state)
 			assert_non_null(to);
 			take(&m, to, 3000, len);
 			back(&m);
-			assert_true(fabric_window_placed(&m.w, 3000, len));
+			assert_true(fabric_window_placed(&m.w, &m.written, 3000, len));
 			window_report(&m);
 			assert_true(put(&m, 3000 + len, 10));
 			window_report(&m);
@@ -233,7 +324,7 @@ static void at_random(void **state)
 		uint32_t offset = 0, most = 1 + (uint32_t)rng_below(&rng, BYTES);
 		struct model m;
 
-		model_init(&m);
+		model_init(&m, ENDLESS);
 		for (unsigned i = 0; i < 500; i++) {
 			uint32_t len = 1 + (uint32_t)rng_below(&rng, most);
 			bool has_room;
@@ -260,6 +351,8 @@ int main(void)
 		cmocka_unit_test(from_its_beginning_when_empty),
 		cmocka_unit_test(reported_in_between),
 		cmocka_unit_test(as_long_as_the_stream),
+		cmocka_unit_test(stored_behind_a_gap),
+		cmocka_unit_test(in_any_order),
 		cmocka_unit_test(back_in_between),
 		cmocka_unit_test(at_random),
 	};
