@@ -422,6 +422,9 @@ void plan_shape(struct plan_in *in)
 	    (segments_in_call(in, false) + segments_besides(in) > to->limits.segment_count ||
 	     !is_header_short(in)))
 		in->shape.as_offered = false;
+	/* The call would be refused for its pads. */
+	in->shape.joins_pads =
+		!in->shape.as_offered && segments_in_call(in, false) > to->limits.segment_count;
 }
 
 /* draft-07 5.2.5 and 7.3.1, 7.3.2: what the reverse direction cannot carry at all. */
@@ -658,7 +661,7 @@ static uint32_t pad_segment(const struct rpc_msg *call, const struct rpc_chunk *
 unsigned plan_runs(const struct rpc_msg *call, const struct rpc_chunk *c,
 		   const struct plan_shape *shape, uint32_t *runs)
 {
-	uint32_t pad = pad_segment(call, c);
+	uint32_t pad = shape->joins_pads ? 0 : pad_segment(call, c);
 	unsigned n = 0;
 
 	if (shape->as_offered && c->count > 1) {

@@ -74,8 +74,8 @@ struct plan_end {
  */
 struct plan_shape {
 	/* Write chunks have their requester's segments. If false they have few segments: those for
-	 * the data, and one for the pad. */
-	bool as_offered;
+	 * the data, and one for the pad, unless .joins_pads. */
+	bool as_offered, joins_pads;
 	uint32_t most; /* longest other segment, octets; 0: as the responder takes */
 };
 

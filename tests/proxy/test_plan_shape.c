@@ -90,6 +90,35 @@ static void too_many_are_joined(void **state)
 	assert_int_equal(cut_for(&to, cut), 2);
 }
 
+/* The data take all segments that the responder takes: the pad is joined with them, rather than that the call is
+ * refused. */
+static void a_pad_is_no_segment_too_many(void **state)
+{
+	enum { EACH = 64 << 10, MOST = 16 };
+	struct plan_end from = end_of(1, 4096), to = end_of(2, 4096);
+	struct segment cut[RPC_MAX_SEGMENTS];
+	struct plan_call out;
+	struct rpchdr hdr;
+
+	(void)state;
+	to.limits.segment_bytes = EACH;
+	to.limits.segment_count = MOST;
+	for (uint32_t data = (MOST - 2) * EACH + 1; data < MOST * EACH; data += EACH) {
+		unsigned n = data / EACH + 1;
+
+		a_read(1, data, true);
+		assert_int_equal(cut_for(&to, cut), n < MOST ? n + 1 : MOST);
+		assert_int_equal(cut[n - 1].length, n < MOST ? 1 : 1 + PAD);
+		nfs3_call(&m, &hdr, 6, data);
+		m.writes[0] = chunk_of(&m, 1, data);
+		m.nwrites = 1;
+		assert_int_equal(
+			rpc_msg_add_segment(&m, &m.writes[0], &(struct segment){99, PAD, 0}), 0);
+		call_form(&m, BODY, &hdr, &from, &to, V2_CALL_HDR, false, CAP, &out);
+		assert_int_equal(out.form, PLAN_INLINE);
+	}
+}
+
 /* Several segments that become one region are cut so that none is longer than any of the client's,
  * unless that makes too many. */
 static void what_is_joined_is_cut(void **state)
@@ -162,6 +191,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_pad_stays_apart),
 		cmocka_unit_test(too_many_are_joined),
+		cmocka_unit_test(a_pad_is_no_segment_too_many),
 		cmocka_unit_test(what_is_joined_is_cut),
 		cmocka_unit_test(a_long_reply_chunk_is_cut),
 		cmocka_unit_test(any_chunk),
