@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * State:  a client's call waits for memory or for a place. Calls without chunks of the same client
- *         pass it (txn_admit.c). Calls with RPCSEC_GSS have sequence numbers: each context numbers
- *         its calls in the order in which the client sends them.
+ * State:  a client's call waits for memory, for a place, or for exposures. Calls without chunks of
+ *         the same client pass it (txn_admit.c). Calls with RPCSEC_GSS have sequence numbers: each
+ *         context numbers its calls in the order in which the client sends them.
  * Danger: the call has waited, and its number is behind the window of its context. The server drops
  *         such a call and sends no answer (RFC 2203 5.3.3.1). The client waits until its own time
  *         limit, 60 s in Linux, and then ends the connection. Windows have 32 numbers (ntirpc) to
@@ -12,7 +12,8 @@
  *         waited at its beginning have begun. So a call waits in two periods at most, and at most
  *         16 calls of its context pass it. Calls of other contexts pass without limit, for example
  *         calls that renew a lease. If a call that waits is in a chunk, its context is not known.
- *         Then the rule holds for all contexts.
+ *         Then the rule holds for all contexts. While a call waits for exposures
+ *         (txn_device_busy.c), no period ends.
  * Pinned: tests/session/test_gss_window.c:a_call_that_waits_stays_in_its_window, decision 162.
  */
 #include <string.h>
@@ -63,6 +64,13 @@ static void begin_period(struct gss_order *o)
 	o->last = o->deferred;
 }
 
+bool gss_order_is_behind(const struct gss_order *o, const struct rpc_msg *call)
+{
+	unsigned slot;
+
+	return slot_of(call, &slot) && ((o->waits | o->waited) >> slot & 1);
+}
+
 bool gss_order_may_pass(struct gss_order *o, const struct rpc_msg *call)
 {
 	unsigned slot;
@@ -99,8 +107,8 @@ void gss_order_deferred(struct gss_order *o, const struct rpc_msg *call)
 	gss_order_waits(o, call);
 }
 
-void gss_order_taken(struct gss_order *o)
+void gss_order_taken(struct gss_order *o, bool have_begun)
 {
-	if (++o->taken > o->last)
+	if (++o->taken > o->last && have_begun)
 		begin_period(o);
 }

@@ -35,8 +35,11 @@ void gss_order_waits(struct gss_order *o, const struct rpc_msg *call);
 /** gss_order_deferred - as gss_order_waits(), for a call that is deferred. */
 void gss_order_deferred(struct gss_order *o, const struct rpc_msg *call);
 
-/** gss_order_taken - note that the first of the deferred calls was taken. All calls before it have
- * begun. */
-void gss_order_taken(struct gss_order *o);
+/** gss_order_is_behind - whether calls of the context of @call wait. */
+bool gss_order_is_behind(const struct gss_order *o, const struct rpc_msg *call);
+
+/** gss_order_taken - note that the first of the deferred calls was taken. @have_begun: all calls
+ * before it have begun. */
+void gss_order_taken(struct gss_order *o, bool have_begun);
 
 #endif

@@ -54,11 +54,13 @@ static bool is_next(const struct session_queue *q, const struct leg_out *call)
 
 bool txn_has_turn(struct session_queue *q, const struct leg_out *call)
 {
-	if (is_next(q, call)) {
+	bool next = is_next(q, call);
+
+	if (next && (call->reverse || list_is_empty(&q->s->busy_calls))) {
 		gss_order_none_waits(&q->gss_order);
 		return true;
 	}
-	return txn_is_plain(call->msg) && !call->held.reasm &&
+	return (next || (txn_is_plain(call->msg) && !call->held.reasm)) &&
 	       gss_order_may_pass(&q->gss_order, call->msg);
 }
 

@@ -161,17 +161,20 @@ void txn_copy_out_deferred(struct session_queue *q)
 
 bool txn_take_deferred(struct session_queue *q, struct leg_out *out, struct txn **t)
 {
+	bool are_busy = q == &q->s->forward && !list_is_empty(&q->s->busy_calls);
 	struct leg *req = session_requester(q);
 
 	if (list_is_empty(&q->deferred) || quota_is_waiting(&q->block_quota) ||
 	    (q == &q->s->forward && !list_is_empty(&q->waiting)))
 		return false;
 	leg_redecode(req, &q->deferred, out);
+	if (are_busy && gss_order_is_behind(&q->gss_order, out->msg))
+		return false; /* tried again each time that the busy calls are */
 	*t = txn_alloc_block(q, out->msg);
 	if (!*t)
 		return false;
 	leg_undefer(req, &q->deferred);
-	gss_order_taken(&q->gss_order);
+	gss_order_taken(&q->gss_order, !are_busy);
 	return true;
 }
 

@@ -236,6 +236,7 @@ static bool send_later(struct txn *t)
 {
 	if (!txn_device_busy_retry(t))
 		return false;
+	gss_order_waits(&session_queue(t->s, t->reverse)->gss_order, &t->in);
 	t->state = TXN_SHORT;
 	(void)txn_fence(t);
 	return true;
