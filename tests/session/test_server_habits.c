@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A route with two servers of version 1: what one of them does changes no call to the other. */
+/* Habits of version 1 servers: what one server of a route does changes no call to another; and what clients get. */
 #include "tests/cmocka_all.h"
 
 #include <stdio.h>
+#include <string.h>
 
-#include "tests/session/world.h"
+#include "tests/session/stage.h"
 
 enum { ERR_CHUNK = 2, RDMA_ERROR = 4, LONG_REPLY = 65536 };
 
@@ -103,10 +104,91 @@ static void a_reply_longer_than_expected_is_one_server_s(void **state)
 	world_free(&w);
 }
 
+enum { DATA = 100 };
+
+/* The server has no Write list, although the call had one. READ data are in the payload stream. */
+static void read_inline(struct raw *r, struct view in, void *arg)
+{
+	uint32_t xid = xdr_peek_u32(in.data);
+	const uint32_t reply[] = {RAW_V1_REPLY(xid, 20), 0, 0, DATA, 1, DATA};
+	bool *has_chunk = arg;
+	struct xdr_out x;
+
+	if (xdr_peek_u32(in.data + 4) == 2) {
+		raw_words(r, xid, 2, 20, RDMA_ERROR, 1, 1, 1);
+		return;
+	}
+	*has_chunk = xdr_peek_u32(in.data + 20) == 1;
+	x = raw_begin(r);
+	for (unsigned i = 0; i < sizeof(reply) / sizeof(reply[0]); i++)
+		xdr_put_u32(&x, reply[i]);
+	for (unsigned i = 0; i < DATA; i += 4)
+		xdr_put_u32(&x, i);
+	raw_end(r, &x);
+}
+
+/* The message that the client received last. */
+static struct {
+	uint8_t octets[1024];
+	uint32_t len;
+} last;
+
+static void see(void *arg, struct fabric_conn *to, enum fabric_ev_type kind, const uint8_t *octets,
+		uint32_t len)
+{
+	(void)arg;
+	if (kind != FABRIC_EV_RECV || to != stage.pairs[0].client.leg.conn)
+		return;
+	assert_true(len <= sizeof(last.octets));
+	memcpy(last.octets, octets, len);
+	last.len = len;
+}
+
+/* The client gets what it would get without a gateway: its Write chunk unused, and the data in the payload stream. */
+static void read_data_that_ignore_their_chunk_stay_inline(void **state)
+{
+	static const uint32_t words[] = {0, 2, 100003, 3, 6, 0, 0, 0, 0, 4, 0, 0, 0, DATA};
+	const struct peer_spec spec = {.body = 100,
+				       .reply = 24,
+				       .segs = 1,
+				       .nwrites = 1,
+				       .write_caps = {DATA},
+				       .words = words,
+				       .nwords = sizeof(words) / sizeof(words[0])};
+	const struct memnet_watcher watcher = {.moved = see};
+	struct peer *client = &stage.pairs[0].client;
+	bool has_chunk;
+
+	(void)state;
+	for (unsigned version = 1; version <= 2; version++) {
+		unsigned list = version == 1 ? 20 : 16; /* behind the Read list of version 1 */
+
+		stage_server(version, read_inline, &has_chunk);
+		world_connect_pair(&stage, 0);
+		stage_run(0);
+		memnet_watch(stage.net, &watcher);
+		assert_true(peer_call(client, &spec));
+		stage_run(0);
+		memnet_watch(stage.net, NULL);
+		assert_true(has_chunk);
+		assert_int_equal(client->done, 1);
+		assert_int_equal(client->errors, 0);
+		assert_int_equal(xdr_peek_u32(last.octets + list), 1);
+		assert_int_equal(xdr_peek_u32(last.octets + list + 4), 1);
+		assert_int_equal(xdr_peek_u32(last.octets + list + 12), 0);
+		for (unsigned i = 0; i < DATA; i += 4)
+			assert_int_equal(xdr_peek_u32(last.octets + last.len - DATA + i), i);
+		assert_int_equal(stage_lines("upstream.habit"), 0);
+		stage_goes_on();
+		stage_end();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reply_longer_than_expected_is_one_server_s),
+		cmocka_unit_test(read_data_that_ignore_their_chunk_stay_inline),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
