@@ -28,6 +28,8 @@ enum deed {
 	WRITE_BEYOND,	/* RDMA Write of more than the Write chunk */
 	READ_AFTER,	/* the same chunk again, after the reply */
 	ENDLESS,	/* first part of a continued reply, and no more */
+	TOO_LONG,	/* a continued reply, longer than the gateway takes */
+	TOO_LONG_INV,	/* the same; its last part invalidates the Write chunk */
 	SHORT_REPLY,	/* a reply of four octets */
 	CALL_AS_REPLY,	/* a call with the XID of the call */
 };
@@ -207,6 +209,13 @@ static void do_deed(uint32_t xid)
 		break;
 	case ENDLESS:
 		raw_words(&stage.raw, xid, 2, credits(), 12, 5000, xid, 1);
+		break;
+	case TOO_LONG:
+	case TOO_LONG_INV:
+		raw_words(&stage.raw, xid, 2, credits(), 12, 1 << 30, xid, 1, 0, 0, 0);
+		if (play.deed == TOO_LONG_INV)
+			stage.raw.invalidate = play.write.handle;
+		raw_words(&stage.raw, xid, 2, credits(), 13, 0, 7, 7, 7);
 		break;
 	case SHORT_REPLY:
 		raw_words(&stage.raw, xid, 2, credits(), 13, 0, xid);
@@ -450,6 +459,24 @@ static void a_continued_reply_without_end(void **state)
 	stage_end();
 }
 
+/* The parts of a reply that is too long are dropped. Its call has failed, so the handles of the call are withdrawn. */
+static void a_dropped_part_may_not_invalidate(void **state)
+{
+	(void)state;
+	for (unsigned cv = 1; cv <= 2; cv++) {
+		begin(cv, 2, TOO_LONG);
+		peer_call(client(), &full_call);
+		stage_goes_on();
+		assert_int_equal(client()->errors, 1);
+		stage_end();
+		begin(cv, 2, TOO_LONG_INV);
+		peer_call(client(), &full_call);
+		stage_is_over(true);
+		assert_true(client()->closed);
+		stage_end();
+	}
+}
+
 static void a_reply_that_is_none(void **state)
 {
 	(void)state;
@@ -517,6 +544,7 @@ int main(void)
 		cmocka_unit_test(a_second_reply_is_none),
 		cmocka_unit_test(an_error_about_nothing),
 		cmocka_unit_test(a_continued_reply_without_end),
+		cmocka_unit_test(a_dropped_part_may_not_invalidate),
 		cmocka_unit_test(a_reply_that_is_none),
 		cmocka_unit_test(a_server_that_grants_nothing),
 		cmocka_unit_test(a_reverse_call_before_the_clients_first_word),
