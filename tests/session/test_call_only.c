@@ -404,6 +404,49 @@ static void an_answer_in_a_pause_is_a_beginning(void **state)
 	end();
 }
 
+/* A READ waits for memory alone. Places within the limit are free again, and unanswered calls run beyond it. */
+static void calls_that_wait_for_memory_are_no_reason_to_abandon(void **state)
+{
+	enum { BEYOND = PLACES - CREDITS, OCTETS = 100000 };
+	static const struct peer_spec write = {
+		.segs = 1, .body = 128, .reply = 100, .nreads = 1, .reads = {OCTETS}};
+	const struct memnet_pace slow = {.answer_octet = 25000}; /* 2.5 s for each WRITE */
+	const struct peer_spec read = peer_read_of(OCTETS);
+	static struct hoard hoard;
+	const struct session_queue *q;
+	struct buf_arena *arena;
+
+	(void)state;
+	begin(2, 2, false);
+	q = &inside_session(w.proxy, 0)->forward;
+	arena = &w.proxy->arena;
+	memnet_pace(caller->leg.conn, &slow);
+	calls(&write, CREDITS, 0);
+	world_run(&w, NSEC_PER_SEC);
+	responder->holds = true;
+	calls(&plain, BEYOND, 0);
+	world_run(&w, NSEC_PER_SEC);
+	responder->holds = false;
+	world_run(&w, 30 * NSEC_PER_SEC);
+	assert_int_equal(caller->done, 1 + CREDITS);
+	assert_int_equal(q->running, BEYOND);
+	assert_true(BEYOND >= q->limit);
+	hoard_zone(&hoard, arena, buf_own_zone(arena, BUF_TRANSACTION, 0));
+	hoard_zone(&hoard, arena, BUF_ZONE_ORDINARY);
+	calls(&read, 1, 0);
+	world_run(&w, 200 * NSEC_PER_SEC);
+	assert_false(list_is_empty(&q->waiting));
+	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+	hoard_end(&hoard);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(caller->done, 1 + CREDITS + 1);
+	assert_int_equal(peer_release(responder, true), BEYOND);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(peer_busy(caller), 0);
+	assert_int_equal(proxy_sessions(w.proxy), 1);
+	end();
+}
+
 /* There were no Receives when the session was looked at, and nothing happens to it when there are again. */
 static void a_paused_session_continues_by_itself(void **state)
 {
@@ -485,6 +528,7 @@ int main(void)
 		cmocka_unit_test(call_only_calls_let_large_reads_proceed),
 		cmocka_unit_test(slow_clients_are_no_reason_to_abandon),
 		cmocka_unit_test(slow_answers_are_not_lost),
+		cmocka_unit_test(calls_that_wait_for_memory_are_no_reason_to_abandon),
 		cmocka_unit_test(pauses_are_no_beginnings),
 		cmocka_unit_test(an_answer_in_a_pause_is_a_beginning),
 		cmocka_unit_test(a_paused_session_continues_by_itself),
