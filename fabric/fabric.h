@@ -296,9 +296,8 @@ struct fabric {
 	/* Set by the user: other instances of the listener are to accept new connections, if the
 	 * provider has a choice. */
 	bool is_fullest;
-	uint32_t arrived;    /* incoming connections whose set-up request is not complete yet */
-	bool pins;	     /* a device pins the pages of registered memory: they must stay */
-	nsec_t paused_until; /* end of the last pause (base/pause.h); set by user and provider */
+	uint32_t arrived; /* incoming connections whose set-up request is not complete yet */
+	bool pins;	  /* a device pins the pages of registered memory: they must stay */
 };
 
 /** struct fabric_conn - embedded first in each provider's own structure. The user changes only

@@ -35,6 +35,7 @@ enum { DEBT_PRESSED_RATE = 32 << 10 };
 /* If a session waits for memory longer than this, memory is taken back from another session in
  * which nothing has moved for at least as long. */
 #define RECLAIM_AFTER (60 * NSEC_PER_SEC)
+enum { RECLAIM_ROUNDS = RECLAIM_AFTER / DEBT_LOOK + 1 }; /* the times of so many looks are kept */
 
 /* After this time without a new grant, a version 2 peer is taken to grant no more:
  * leg_credits_final(). */

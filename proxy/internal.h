@@ -115,7 +115,10 @@ struct proxy {
 	/* Mark in .owing: the sessions before it are still to be looked at in this round;
 	 * self-linked between rounds. */
 	struct list round_end;
-	nsec_t round_at;	 /* when the next round of looks at .owing begins */
+	nsec_t round_at; /* when the next round of looks at .owing begins */
+	/* When the last RECLAIM_ROUNDS rounds began; .nrounds: index of the latest. */
+	nsec_t rounds[RECLAIM_ROUNDS];
+	unsigned nrounds;
 	nsec_t paused_until;	 /* when the process last went on after a pause (base/pause.h) */
 	uint64_t debt_looks;	 /* looks at single sessions, since start */
 	struct timer settle;	 /* after proxy_drain(): the end of PROXY_SETTLE */

@@ -37,6 +37,7 @@ struct probe {
 	uint32_t slot;
 	size_t bytes; /* octets counted in proxy.fixed_bytes */
 	nsec_t end;
+	nsec_t look; /* next of SETUP_LOOKS looks at .end (base/pause.h) */
 	struct timer timer;
 	struct leg_tx tx;
 	bool tried_v1, tried_bare, answered, is_over;
@@ -151,6 +152,12 @@ static bool has_source(const struct probe *pr, struct fabric_addr *from)
 	return false;
 }
 
+static void begin_time(struct probe *pr, nsec_t time)
+{
+	pr->end = pr->rs->proxy->now + time;
+	pr->look = pr->rs->proxy->now + time / SETUP_LOOKS;
+}
+
 /* Return: as leg_connect(). */
 static int probe_connect(struct probe *pr)
 {
@@ -176,14 +183,16 @@ static int probe_connect(struct probe *pr)
 	pr->leg.after_silence = pr->tried_bare;
 	/* Each connection has its own time, because a server may be silent for all of the first
 	 * one's. The leg's own deadline is earlier. */
-	pr->end = p->now + rs->route->server.setup_timeout + NSEC_PER_SEC;
+	begin_time(pr, rs->route->server.setup_timeout + NSEC_PER_SEC);
 	pr->leg.first_xid = (uint32_t)session_random(p);
 	return leg_connect(&pr->leg, cfg, &p->arena, &target, 1, p->now);
 }
 
 static void await(struct probe *pr)
 {
-	timer_arm(&pr->rs->proxy->timers, &pr->timer, nsec_min(pr->leg.deadline, pr->end));
+	nsec_t end = pr->is_over ? pr->end : nsec_min(pr->look, pr->end);
+
+	timer_arm(&pr->rs->proxy->timers, &pr->timer, nsec_min(pr->leg.deadline, end));
 }
 
 /* Connect again as sessions do, in version 1 or without host authentication. Return: whether
@@ -231,7 +240,7 @@ static void on_out(struct probe *pr, struct leg_out *out)
 {
 	switch (out->kind) {
 	case LEG_OUT_READY:
-		pr->end = pr->rs->proxy->now + pr->rs->route->server.setup_timeout;
+		begin_time(pr, pr->rs->route->server.setup_timeout);
 		send_call(pr);
 		break;
 	case LEG_OUT_MSG:
@@ -278,14 +287,13 @@ void probe_input(struct leg *leg, const struct fabric_event *ev)
 	go_on(probe_of(leg), &out);
 }
 
-/* The time that a probe has begins anew after a pause of the process (base/pause.h). */
-static void excuse_pause(struct probe *pr)
+/* By so much as a look comes late, the end is put off (base/pause.h). */
+static void look_at_time(struct probe *pr, nsec_t now)
 {
-	const struct proxy *p = pr->rs->proxy;
-	nsec_t time = pr->rs->route->server.setup_timeout;
-
-	if (p->paused_until > 0 && pr->end < p->paused_until + time)
-		pr->end = p->paused_until + time;
+	if (now < pr->look)
+		return;
+	pr->end += now - pr->look;
+	pr->look = now + pr->rs->route->server.setup_timeout / SETUP_LOOKS;
 }
 
 static void on_time(struct timer *timer, nsec_t now)
@@ -297,14 +305,14 @@ static void on_time(struct timer *timer, nsec_t now)
 		probe_free(pr);
 		return;
 	}
-	excuse_pause(pr);
+	look_at_time(pr, now);
 	leg_tick(&pr->leg, now);
 	if (now >= pr->end) {
 		if (leg_input_is_blocked(&pr->leg)) /* the answer may lie unread here */
 			give_up(pr);
 		else
 			conclude(pr, ERR_TIMEOUT, "no answer in time");
-		pr->end = now + pr->rs->route->server.setup_timeout;
+		begin_time(pr, pr->rs->route->server.setup_timeout);
 	}
 	leg_next(&pr->leg, &out);
 	go_on(pr, &out);

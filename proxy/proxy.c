@@ -436,14 +436,10 @@ static void go_on_copying_groups(struct proxy *p)
 	}
 }
 
-/* Before the fabrics' timers, because they have limits of peers as well. */
 static void note_pause(struct proxy *p)
 {
-	if (!pause_is_noticed(timer_next(&p->timers), p->now))
-		return;
-	p->paused_until = p->now;
-	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
-		p->cfg.fabrics[i]->paused_until = p->now;
+	if (pause_is_noticed(timer_next(&p->timers), p->now))
+		p->paused_until = p->now;
 }
 
 int proxy_turn(struct proxy *p, nsec_t now)

@@ -127,10 +127,9 @@ struct session_ops {
 	bool pieces_first; /* .cut_through_txns have the next turn, not .queue: txn_step.c */
 	unsigned exposed;  /* exposures reserved for running transactions */
 	struct debt debts[DEBTS];
-	/* Since when a continued message waits for credits (leg_waits()) and leg_limit() has been
-	 * .credits; NSEC_NEVER: no message waits. */
-	nsec_t credits_since;
-	uint32_t credits;
+	/* Number of looks at debts at which a continued message waited for credits (leg_waits()) and
+	 * leg_limit() was .credits; 0: no message waits. */
+	uint32_t credits_looks, credits;
 	/* Total time in which the peer's input was blocked here, and since when it is blocked
 	 * now; NSEC_NEVER: it is not. */
 	nsec_t blocked_ns, blocked_since;
@@ -181,6 +180,7 @@ struct session_upstream {
 	struct list link; /* route_state.upstreams */
 	struct session *s;
 	struct servers_user user;
+	unsigned looks; /* at a look-up that the session waits for: base/pause.h */
 	/* The client was assigned another server: the server leg is closed for that reason. */
 	bool has_moved;
 	struct via via; /* the gateways that the client came through, then this one */

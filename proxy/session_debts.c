@@ -39,13 +39,13 @@
  *         tests/session/test_large.c:a_result_that_moves_is_not_taken_back,
  *         :slow_moments_keep_no_memory
  *
- * State:  the process stood still: it was stopped, or its machine was.
+ * State:  the process stood still: it was stopped, or its machine was (base/pause.h).
  * Danger: sessions end for time in which the gateway read nothing, and peers could do nothing.
- * Rule:   one look takes DEBT_LOOK_MOST from a budget at most. If a timer has been due for as long,
- *         the process stood still (note_pause() in proxy.c). Then no session is without progress,
- *         or waits too long, before RECLAIM_AFTER has passed again.
+ * Rule:   one look takes DEBT_LOOK_MOST from a budget at most. RECLAIM_AFTER and CREDITS_FINAL_TIME
+ *         are numbers of looks. So a pause counts as one look.
  * Pinned: tests/session/test_debts.c:a_pause_of_the_gateway_does_not_count,
- *         tests/session/test_mem_reclaim.c:a_pause_of_the_gateway_is_no_wait
+ *         tests/session/test_mem_reclaim.c:a_pause_of_the_gateway_is_no_wait,
+ *         :pauses_that_recur_do_not_keep_memory
  *
  * Sessions with anything in flight are in proxy.owing. One timer looks at them, some in a turn. An
  * idle session is in no list, and an RPC costs nothing here.
@@ -264,27 +264,25 @@ static const char *look_at_leg(struct session *s, struct leg *leg, nsec_t took, 
  * Danger: an idle peer may advertise fewer credits than it did before (v2/credit_cover.c), and the
  *         message waits for ever.
  * Rule:   if the peer's credits do not change for CREDITS_FINAL_TIME, the message is sent with the
- *         credits that there are, or is given back (leg_credits_final()). If the process stood
- *         still meanwhile, the time begins again.
+ *         credits that there are, or is given back (leg_credits_final()). The time is counted in
+ *         looks.
  * Pinned: tests/session/test_continue.c:what_is_not_advertised_any_more_is_not_waited_for,
  *         :a_pause_of_the_gateway_is_no_wait_for_credits
  */
 static void look_at_credits(struct session *s, struct leg *leg)
 {
 	struct session_ops *ops = session_ops(s, leg);
-	nsec_t now = s->proxy->now;
 
 	if (leg->state != LEG_OPEN || !leg_waits(leg)) {
-		ops->credits_since = NSEC_NEVER;
+		ops->credits_looks = 0;
 		return;
 	}
 	s->owes = true;
-	if (ops->credits_since == NSEC_NEVER || leg_limit(leg) != ops->credits ||
-	    ops->credits_since < s->proxy->paused_until) {
-		ops->credits_since = now;
+	if (ops->credits_looks == 0 || leg_limit(leg) != ops->credits) {
+		ops->credits_looks = 1;
 		ops->credits = leg_limit(leg);
-	} else if (now - ops->credits_since >= CREDITS_FINAL_TIME) {
-		ops->credits_since = NSEC_NEVER;
+	} else if (ops->credits_looks++ == CREDITS_FINAL_TIME / DEBT_LOOK) {
+		ops->credits_looks = 0;
 		leg_credits_final(leg);
 		session_touch(s);
 	}
@@ -388,11 +386,11 @@ static size_t holds(struct session *s, enum buf_purpose purpose)
 	return bytes;
 }
 
-/* The time RECLAIM_AFTER before now: a wait that began at this time or earlier has lasted too
- * long. 0: the process has stood still since then. */
+/* The time of the round RECLAIM_AFTER / DEBT_LOOK rounds ago: a wait that began at this time or
+ * earlier has lasted too long. 0: there were not so many rounds yet. */
 static nsec_t long_ago(const struct proxy *p)
 {
-	return p->now - p->paused_until > RECLAIM_AFTER ? p->now - RECLAIM_AFTER : 0;
+	return p->rounds[(p->nrounds + 1) % RECLAIM_ROUNDS];
 }
 
 static nsec_t waits_since(struct session *s, enum buf_purpose purpose)
@@ -557,6 +555,8 @@ static void reclaim(struct proxy *p)
 static void begin_round(struct proxy *p, nsec_t now)
 {
 	p->round_at = now + DEBT_LOOK;
+	p->nrounds = (p->nrounds + 1) % RECLAIM_ROUNDS;
+	p->rounds[p->nrounds] = now;
 	reclaim(p);
 	list_add_tail(&p->owing, &p->round_end);
 }
@@ -592,5 +592,4 @@ void session_debts_init(struct session *s)
 {
 	list_init(&s->owing);
 	s->ops[PROXY_CLIENT].blocked_since = s->ops[PROXY_SERVER].blocked_since = NSEC_NEVER;
-	s->ops[PROXY_CLIENT].credits_since = s->ops[PROXY_SERVER].credits_since = NSEC_NEVER;
 }

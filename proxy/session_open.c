@@ -103,14 +103,18 @@ static size_t fixed_limit(const struct proxy *p, unsigned nsessions)
 static void on_setup(struct timer *timer, nsec_t now)
 {
 	struct session *s = container_of(timer, struct session, setup);
+	bool server, client;
 
 	if (session_is_waiting(s)) {
 		session_lookup_late(s);
 		return;
 	}
-	leg_tick(&s->server, now);
-	leg_tick(&s->client, now);
-	session_touch(s);
+	server = leg_tick(&s->server, now);
+	client = leg_tick(&s->client, now);
+	if (server || client)
+		session_touch(s);
+	else
+		session_await_setup(s);
 }
 
 /* The deadline of session_leave() has passed, and calls are still in flight. */

@@ -20,8 +20,8 @@
 #include "proxy/session_handshakes.h"
 #include "proxy/session_version.h"
 
-/* After 1/KNOWN_SHARE of the time for set-up a session uses older results of a look-up. */
-enum { KNOWN_SHARE = 4 };
+/* After so many of SETUP_LOOKS a session uses older results of a look-up. */
+enum { KNOWN_LOOKS = 2 };
 
 int session_upstream_new(struct session *s)
 {
@@ -130,26 +130,29 @@ static void note_shortage(const struct session *s, int err, const char *why)
 /*
  * State:  the names of the route's servers are being looked up, and the client waits unanswered.
  * Danger: a name server that does not answer holds up clients although an older result is known.
- * Rule:   the session waits for 1/KNOWN_SHARE of the time for set-up, and then uses an older
- *         result. If there is no older result, the session waits for the rest of the time for
- *         set-up, and then ends.
+ * Rule:   the time for set-up has SETUP_LOOKS looks (base/pause.h). The session waits for
+ *         KNOWN_LOOKS of them, and then uses an older result. If there is no older result, the
+ *         session waits for the rest, and then ends.
  * Pinned: tests/session/test_upstreams.c:a_name_that_is_not_answered_holds_up_its_client_alone,
- *         :a_name_that_nobody_knew_is_waited_for_so_long
+ *         :a_name_that_nobody_knew_is_waited_for_so_long,
+ *         tests/session/test_pauses.c:pauses_that_recur_do_not_keep_a_client_waiting
  */
-static nsec_t address_time(const struct session *s)
+static void look_again_later(struct session *s)
 {
-	nsec_t all = s->route->route->server.setup_timeout, first = all / KNOWN_SHARE;
-
-	return s->upstream->user.has_waited ? all - first : first;
+	s->server.deadline = s->proxy->now + s->route->route->server.setup_timeout / SETUP_LOOKS;
+	session_await_setup(s);
 }
 
 static void await_address(struct session *s)
 {
-	list_del(&s->upstream->link);
-	list_add_tail(&s->route->waiting, &s->upstream->link);
-	if (s->server.deadline == NSEC_NEVER)
-		s->server.deadline = s->proxy->now + address_time(s);
-	session_await_setup(s);
+	struct session_upstream *up = s->upstream;
+
+	list_del(&up->link);
+	list_add_tail(&s->route->waiting, &up->link);
+	if (s->server.deadline == NSEC_NEVER) {
+		up->looks = up->user.has_waited ? KNOWN_LOOKS : 0;
+		look_again_later(s);
+	}
 }
 
 int session_find_server(struct session *s)
@@ -184,17 +187,13 @@ int session_find_server(struct session *s)
 void session_lookup_late(struct session *s)
 {
 	struct servers_user *g = &s->upstream->user;
-	const struct proxy *p = s->proxy;
-	int err = ERR_TIMEOUT;
+	unsigned looks = ++s->upstream->looks;
+	int err = looks < SETUP_LOOKS ? 0 : ERR_TIMEOUT;
 
-	if (pause_excuses(p->paused_until, address_time(s), p->now)) {
-		s->server.deadline = p->paused_until + address_time(s);
-		session_await_setup(s);
-		return;
-	}
-	if (!g->has_waited) {
+	if (looks < SETUP_LOOKS)
+		look_again_later(s);
+	if (looks == KNOWN_LOOKS) {
 		g->has_waited = true;
-		s->server.deadline = NSEC_NEVER;
 		err = session_find_server(s);
 	}
 	if (err < 0)

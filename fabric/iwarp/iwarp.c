@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/pause.h"
 #include "fabric/iwarp/conn.h"
 #include "fabric/iwarp/iwarp_internal.h"
 #include "fabric/iwarp/recv_sched.h"
@@ -419,8 +418,6 @@ static void iwarp_op_tick(struct fabric *f, nsec_t now)
 	struct iwarp *iw = iwarp_of(f);
 
 	look_or_wait(iw, now);
-	if (pause_is_noticed(timer_next(&iw->timers), now))
-		f->paused_until = now;
 	/* Timers that are left are due in the next turn. */
 	(void)timer_run(&iw->timers, now, TURN_TIMERS);
 	listen_tick(iw, now);

@@ -127,9 +127,11 @@ struct iwarp_conn {
 	enum iwarp_state state;
 	struct timer deadline; /* one wait at a time, by state */
 	struct timer stall;    /* the next look at .message */
-	/* The message that the peer has begun (has_moved() of stream.c): at the last look of
-	 * .stall; at the last look of stream_press() that found enough octets; number of looks of
-	 * stream_press() since. */
+	/* looks at the set-up so far; looks of .stall since the message last moved: base/pause.h */
+	uint8_t setup_looks, stall_looks;
+	/* The message that the peer has begun (has_moved() of stream.c): at the last look of .stall
+	 * that found enough octets; at the last look of stream_press() that found enough octets;
+	 * number of looks of stream_press() since. */
 	struct iwarp_look message, pressed;
 	uint32_t pressed_looks;
 	uint32_t round; /* .round.number when recv_sched.c last examined the connection */

@@ -2,6 +2,7 @@
 #include "fabric/iwarp/listen.h"
 #include "fabric/iwarp/conn.h"
 #include "fabric/iwarp/iwarp_internal.h"
+#include "fabric/iwarp/setup.h"
 #include "fabric/iwarp/sock.h"
 
 #include <errno.h>
@@ -160,7 +161,7 @@ static bool begin_setup(struct attachment *a, int fd, const struct fabric_addr *
 	list_add_tail(&iw->setups, &c->setup);
 	preauth_queue_enter(&iw->preauth_queue, &c->silent, peer);
 	iw->base.arrived = iw->preauth_queue.count;
-	iwarp_conn_deadline(c, iw->cfg.setup_timeout_ms);
+	setup_begin_time(c);
 	c->watched = !iw->loop->ops->add(iw->loop, &c->watch, fd, LOOP_READ | LOOP_WRITE, 1);
 	if (!c->watched) {
 		iwarp_conn_free(c);

@@ -27,7 +27,7 @@
  *         cannot connect.
  * Rule:   a set-up is bounded in time (setup_timeout_ms), in size (MPA_FRAME_MAX) and in number
  *         (max_setups). At the limit the oldest set-up of the client address that has the most of
- *         them ends. After a pause of the process (base/pause.h) the time begins anew.
+ *         them ends. The time has SETUP_LOOKS looks (base/pause.h).
  * Pinned: tests/iwarp/test_iwarp_setups.c:silent_connections_do_not_keep_out_one_that_speaks,
  *         :another_hosts_push_out_their_own, tests/iwarp/test_iwarp_faults.c:test_slow_loris,
  *         decision 66.
@@ -264,17 +264,27 @@ void setup_ready(struct iwarp_conn *c, unsigned events)
 		reject_ready(c);
 }
 
+static nsec_t setup_look(const struct iwarp *iw)
+{
+	return iw->cfg.setup_timeout_ms * NSEC_PER_MS / SETUP_LOOKS;
+}
+
+void setup_begin_time(struct iwarp_conn *c)
+{
+	nsec_t look = setup_look(c->iw);
+
+	c->setup_looks = 0;
+	timer_arm(&c->iw->timers, &c->deadline, look ? iwarp_now() + look : NSEC_NEVER);
+}
+
 void setup_expired(struct iwarp_conn *c, nsec_t now)
 {
-	nsec_t until = c->iw->base.paused_until;
-	nsec_t time = c->iw->cfg.setup_timeout_ms * NSEC_PER_MS;
-
 	if (c->state == IWARP_REJECTED) {
 		iwarp_conn_free(c);
 		return;
 	}
-	if (pause_excuses(until, time, now)) {
-		timer_arm(&c->iw->timers, &c->deadline, until + time);
+	if (++c->setup_looks < SETUP_LOOKS) {
+		timer_arm(&c->iw->timers, &c->deadline, now + setup_look(c->iw));
 		return;
 	}
 	setup_fail(c, ERR_TIMEOUT,
@@ -399,7 +409,7 @@ int setup_connect(struct fabric *f, const struct fabric_addr *to,
 		return rc;
 	}
 	if (c->state == IWARP_CONNECTING)
-		iwarp_conn_deadline(c, iw->cfg.setup_timeout_ms);
+		setup_begin_time(c);
 	*conn = &c->base;
 	return 0;
 }
@@ -424,7 +434,7 @@ int setup_accept(struct fabric_conn *fc, const struct fabric_conn_params *p, voi
 	c->frames->out_len = (size_t)rc;
 	c->private_data = view_of(NULL, 0);
 	c->state = IWARP_REPLYING;
-	iwarp_conn_deadline(c, c->iw->cfg.setup_timeout_ms);
+	setup_begin_time(c);
 	reply_ready(c);
 	return 0;
 }

@@ -11,6 +11,9 @@
 void setup_ready(struct iwarp_conn *c, unsigned events);
 void setup_expired(struct iwarp_conn *c, nsec_t now);
 
+/** setup_begin_time - the time for set-up of @c begins now; it has SETUP_LOOKS looks. */
+void setup_begin_time(struct iwarp_conn *c);
+
 /** setup_connect, setup_accept, setup_reject - connect, accept and reject of struct fabric_ops. */
 int setup_connect(struct fabric *f, const struct fabric_addr *to,
 		  const struct fabric_conn_params *params, void *owner,

@@ -73,7 +73,7 @@ enum {
 	HOLD_MS = 2,
 	NUDGE_MS = 20,
 	NUDGES = 8,
-	LEAST_OCTETS = 1024, /* has_moved(): least octets in stall_time() */
+	LEAST_OCTETS = 1024, /* has_moved(): least octets in STALL_LOOKS looks */
 	PRESSED_PARTS = 8,   /* ... between looks of stream_press(): this part of a Receive */
 	PRESSED_LOOKS = 4,   /* looks at a message for whose Receive others wait */
 	DRAIN_MS = 5000,     /* orderly end: time for what was posted before */
@@ -415,10 +415,10 @@ static void probe_later(struct iwarp_conn *c)
 		list_add_tail(&iw->probes, &c->probe);
 }
 
-/* Time between two looks at a message, if nobody waits for its Receive. */
-static nsec_t stall_time(const struct iwarp *iw)
+/* Time between two of the STALL_LOOKS looks at a message, if nobody waits for its Receive. */
+static nsec_t stall_look(const struct iwarp *iw)
 {
-	return (nsec_t)iw->cfg.stall_timeout_ms * NSEC_PER_MS / 2;
+	return (nsec_t)iw->cfg.stall_timeout_ms * NSEC_PER_MS / 2 / STALL_LOOKS;
 }
 
 static struct iwarp_look look_at_message(const struct iwarp_conn *c)
@@ -440,7 +440,8 @@ static void watch_message(struct iwarp_conn *c)
 	if (timer_is_armed(&c->stall) || !qp_rx_is_inside(&c->qp))
 		return;
 	c->message = look_at_message(c);
-	timer_arm(&c->iw->timers, &c->stall, iwarp_now() + stall_time(c->iw));
+	c->stall_looks = 0;
+	timer_arm(&c->iw->timers, &c->stall, iwarp_now() + stall_look(c->iw));
 }
 
 /*
@@ -448,11 +449,11 @@ static void watch_message(struct iwarp_conn *c)
  * Danger: peers that begin messages and never end them hold that memory for ever. A thousand peers
  *         hold all shared Receives (RFC 5042 section 6.4.3.1).
  * Rule:   the connection ends if its message got too few octets since a look:
- * - LEAST_OCTETS in stall_time(), because even a slow line carries more. Time in which the message
- *   waits for a Receive or for room in a stream does not count.
+ * - LEAST_OCTETS in STALL_LOOKS looks, which take half of .stall_timeout_ms, because even a slow line
+ *   carries more. Time in which the message waits for a Receive or for room in a stream does not
+ *   count. A pause of the process counts as one look (base/pause.h).
  * - 1/PRESSED_PARTS of a Receive before more than PRESSED_LOOKS looks found connections waiting and
  *   no Receive left, in a row or not.
- * After a pause of the process (base/pause.h) stall_time() begins anew.
  * Within a Send only its own payload counts. Otherwise all payload counts, and the end of a message
  * that had some. A look before which the connection had no turn to read does not count.
  * Pinned: tests/iwarp/test_iwarp_faults.c:test_half_a_message;
@@ -474,13 +475,20 @@ static bool had_no_turn(const struct iwarp_conn *c, const struct iwarp_look *bef
 void stream_stalled(struct iwarp_conn *c, nsec_t at)
 {
 	struct iwarp_look now = look_at_message(c);
-	bool is_excused = pause_excuses(c->iw->base.paused_until, stall_time(c->iw), at);
 
-	if (c->state == IWARP_OPEN && qp_rx_is_inside(&c->qp) && !had_no_turn(c, &c->message) &&
-	    !is_excused && !has_moved(&c->message, &now, LEAST_OCTETS))
-		iwarp_conn_end(c, ERR_TIMEOUT, "the rest of a message does not come");
-	if (c->state == IWARP_OPEN)
+	if (c->state != IWARP_OPEN)
+		return;
+	if (!qp_rx_is_inside(&c->qp) || has_moved(&c->message, &now, LEAST_OCTETS)) {
 		watch_message(c);
+		return;
+	}
+	if (!had_no_turn(c, &c->message))
+		c->stall_looks++;
+	c->message.received = now.received;
+	if (c->stall_looks < STALL_LOOKS)
+		timer_arm(&c->iw->timers, &c->stall, at + stall_look(c->iw));
+	else
+		iwarp_conn_end(c, ERR_TIMEOUT, "the rest of a message does not come");
 }
 
 static void press(struct iwarp_conn *c)

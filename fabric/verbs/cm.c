@@ -265,15 +265,21 @@ void cm_handle(struct verbs_conn *c, const struct vevent *e)
 	}
 }
 
-void cm_expired(struct verbs_conn *c, nsec_t now)
+/* The time for set-up begins. It has SETUP_LOOKS looks (base/pause.h). */
+static void begin_setup_time(struct verbs_conn *c)
+{
+	c->setup_looks = 0;
+	wake_conn_in(c, c->v->cfg.setup_timeout_ms / SETUP_LOOKS);
+}
+
+void cm_expired(struct verbs_conn *c)
 {
 	if (c->state == VERBS_DRAINING)
 		conn_close_begin(c, ERR_TIMEOUT, "the peer does not take what was sent");
 	else if (c->state == VERBS_LEAVING)
 		end_finish(c, 0, NULL);
-	else if (!c->caused && pause_excuses(c->v->base.paused_until,
-					     c->v->cfg.setup_timeout_ms * NSEC_PER_MS, now))
-		wake_conn_in(c, c->v->cfg.setup_timeout_ms); /* base/pause.h */
+	else if (!c->caused && ++c->setup_looks < SETUP_LOOKS)
+		wake_conn_in(c, c->v->cfg.setup_timeout_ms / SETUP_LOOKS);
 	else
 		end_finish(c, ERR_TIMEOUT, "connection set-up took too long");
 }
@@ -301,7 +307,10 @@ static void resolve(struct verbs_conn *c, const struct fabric_addr *from,
 	else if (rdma_resolve_addr(c->id, from ? (struct sockaddr *)&own : NULL,
 				   (struct sockaddr *)&ss, (int)c->tuning.resolve_ms))
 		note_unresolved(c, errno, from);
-	wake_conn_in(c, c->caused ? 1 : c->v->cfg.setup_timeout_ms);
+	if (c->caused)
+		wake_conn_in(c, 1);
+	else
+		begin_setup_time(c);
 }
 
 int cm_connect(struct fabric *f, const struct fabric_addr *to,
@@ -377,7 +386,7 @@ int cm_accept(struct fabric_conn *fc, const struct fabric_conn_params *params, v
 		return accept_failed(c, errno);
 	share_set_timer(c);
 	c->state = VERBS_ACCEPTED;
-	wake_conn_in(c, c->v->cfg.setup_timeout_ms);
+	begin_setup_time(c);
 	return 0;
 }
 

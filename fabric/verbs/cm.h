@@ -34,8 +34,8 @@ bool cm_next(struct rdma_event_channel *channel, struct vevent *e);
 /** cm_handle - process @e, an event about @c. */
 void cm_handle(struct verbs_conn *c, const struct vevent *e);
 
-/** cm_expired - the time for the present step of @c's set-up is over at @now. */
-void cm_expired(struct verbs_conn *c, nsec_t now);
+/** cm_expired - .deadline of @c, in set-up or closing, has passed. */
+void cm_expired(struct verbs_conn *c);
 
 /** cm_connect, cm_prepare, cm_accept, cm_reject - those of struct fabric_ops. */
 int cm_connect(struct fabric *f, const struct fabric_addr *to,

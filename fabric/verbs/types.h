@@ -165,8 +165,9 @@ struct verbs_conn {
 	int status;  /* status of DISCONNECTED: the first cause */
 	const char *why;
 	nsec_t deadline;
-	atomic_int async; /* event of the device about the queue pair; any thread; -1: none */
-	atomic_bool last; /* the queue pair has taken its last shared Receive */
+	uint8_t setup_looks; /* looks at the set-up so far: base/pause.h */
+	atomic_int async;    /* event of the device about the queue pair; any thread; -1: none */
+	atomic_bool last;    /* the queue pair has taken its last shared Receive */
 	bool was_open;
 	bool astray;	    /* the peer broke the protocol: no message of it is reported */
 	uint8_t pd[PD_MAX]; /* private data from the peer */

@@ -204,7 +204,7 @@ static void look_at_deadlines(struct verbs *v, nsec_t now)
 			v->next = nsec_min(v->next, c->deadline);
 			list_add_tail(&v->timed, &c->timed);
 		} else {
-			cm_expired(c, now);
+			cm_expired(c);
 		}
 	}
 }

@@ -29,8 +29,10 @@
 #include "proxy/leg/leg_tx.h"
 #include "proxy/leg/leg_version.h"
 
-/* A server may take 1/SETUP_PROPS_DIV of the time for set-up to send its properties. */
-enum { SETUP_PROPS_DIV = 4 };
+#include "base/pause.h"
+
+/* A server may take SETUP_PROPS_LOOKS of the SETUP_LOOKS for set-up to send its properties. */
+enum { SETUP_PROPS_LOOKS = 2 };
 
 void leg_init(struct leg *leg, enum rpc_role role)
 {
@@ -102,13 +104,10 @@ static nsec_t leg_setup_time(const struct leg *leg)
 	return nsec_min(cfg->auth->timeout, cfg->setup_timeout) / (leg->after_silence ? 2 : 1);
 }
 
-/* The time for set-up begins at @now. */
-static void begin_setup_time(struct leg *leg, nsec_t now)
+/* Time between two looks at the set-up. */
+static nsec_t leg_setup_look(const struct leg *leg)
 {
-	nsec_t time = leg_setup_time(leg);
-
-	leg->setup_end = now + time;
-	leg->deadline = leg->role == RPC_INITIATOR ? now + time / SETUP_PROPS_DIV : leg->setup_end;
+	return leg_setup_time(leg) / SETUP_LOOKS;
 }
 
 static void leg_begin(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
@@ -120,7 +119,8 @@ static void leg_begin(struct leg *leg, const struct leg_config *cfg, struct buf_
 	leg->arena = arena;
 	leg->grant = cfg->credits;
 	leg->state = LEG_CONNECTING;
-	begin_setup_time(leg, now);
+	leg->setup_end = now + leg_setup_time(leg);
+	leg->deadline = now + leg_setup_look(leg);
 }
 
 int leg_connect(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
@@ -212,6 +212,12 @@ static bool leg_assume_defaults(struct leg *leg)
 	return true;
 }
 
+static bool leg_props_are_due(const struct leg *leg, nsec_t now)
+{
+	return leg->setup_end <=
+	       now + leg_setup_time(leg) - SETUP_PROPS_LOOKS * leg_setup_look(leg);
+}
+
 /*
  * State:  a server has sent nothing since host authentication was begun, and may not have it.
  * Danger: a client's own time for set-up is often as long as the gateway's time for the server (10
@@ -235,50 +241,47 @@ static nsec_t leg_setup_deadline(const struct leg *leg)
  * Rule:   a leg that is not open at its deadline is closed. If the wait was for this end (a place
  *         for host authentication, a computation, a Receive), the status is ERR_AGAIN, so that the
  *         server is not taken for down.
- *         After a pause of the process (base/pause.h) the time begins anew.
+ *         The time has SETUP_LOOKS looks. By so much as a look comes late, the end is put off: the
+ *         process stood still (base/pause.h).
  * Pinned: tests/session/test_versions.c:a_client_that_says_nothing_is_closed,
- *         tests/session/test_pauses.c:a_pause_is_not_the_servers
+ *         tests/session/test_pauses.c:a_pause_is_not_the_servers,
+ *         :pauses_that_recur_do_not_keep_a_dead_server, :a_short_time_survives_a_short_pause
  */
-void leg_tick(struct leg *leg, nsec_t now)
+bool leg_tick(struct leg *leg, nsec_t now)
 {
-	nsec_t paused_until;
-
 	if (now < leg->deadline)
-		return;
-	paused_until = leg->conn ? leg->conn->fabric->paused_until : 0;
-	if (leg->setup_end < paused_until + leg_setup_time(leg)) {
-		begin_setup_time(leg, paused_until);
-		return;
-	}
+		return false;
+	leg->setup_end += now - leg->deadline;
 	leg->deadline = NSEC_NEVER;
-	if (leg_assume_defaults(leg))
-		return;
+	if (leg_props_are_due(leg, now) && leg_assume_defaults(leg))
+		return true;
+	leg->deadline = now + leg_setup_look(leg);
 	leg_prove(leg);
-	if (now < leg_setup_deadline(leg)) {
-		/* Look again before the deadline, because the peer may owe its first message by
-		 * then, and has less time for this message. */
-		leg->deadline = nsec_min(leg_setup_deadline(leg),
-					 now + leg_setup_time(leg) / SETUP_PROPS_DIV);
-		return;
-	}
+	if (leg->deadline == NSEC_NEVER) /* the peer has proved its name, or cannot */
+		return true;
+	leg->deadline = nsec_min(leg->deadline, leg_setup_deadline(leg));
+	if (now < leg->deadline)
+		return leg->proof;
+	leg->deadline = NSEC_NEVER;
 	/* In the next three cases the peer is not at fault, so the status is ERR_AGAIN. */
 	if (leg_awaits_handshake_slot(leg)) {
 		leg_close(leg, ERR_AGAIN, "no place for host authentication came free in time");
-		return;
+		return true;
 	}
 	if (leg_is_worked_on(leg)) {
 		leg_close(leg, ERR_AGAIN, "host authentication took too long here");
-		return;
+		return true;
 	}
 	if (leg_input_is_blocked(leg)) {
 		leg_close(leg, ERR_AGAIN, "no Receive for its first message came free in time");
-		return;
+		return true;
 	}
 	leg_close(leg, ERR_TIMEOUT,
 		  leg->state == LEG_CONNECTING	   ? "connection set-up took too long"
 		  : leg->t && leg_is_unproved(leg) ? "host authentication took too long"
 		  : leg->role == RPC_ACCEPTOR	   ? "no first message in time"
 						   : "no answer to version negotiation");
+	return true;
 }
 
 /* Begin host authentication of an initiator. Its own private data are not kept but can be encoded

@@ -658,9 +658,9 @@ void leg_reject(struct leg *leg, uint32_t xid, const struct rpc_error *e);
  * .copies, leg_next() may have something afterwards. */
 void leg_pump(struct leg *leg);
 
-/** leg_tick - @now is past leg->deadline: the peer's next set-up message counts as missing; close
- * the leg, or open it. Call leg_next() afterwards. */
-void leg_tick(struct leg *leg, nsec_t now);
+/** leg_tick - if @now is past leg->deadline, look at the set-up: close the leg, open it, or set the
+ * next deadline. Return: whether leg_next() may have something. */
+bool leg_tick(struct leg *leg, nsec_t now);
 
 /** leg_close - end the leg in order, for @status and @why; the fabric reports the end, as
  * LEG_OUT_CLOSED. */

@@ -6,13 +6,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/pause.h"
 #include "fabric/iwarp/ddp.h"
 #include "fabric/iwarp/fpdu.h"
 #include "tests/iwarp/sock_pair.h"
 
 #define S NSEC_PER_SEC
 
-enum { LIMIT = 20, PAUSE = 100 }; /* seconds */
+/* Seconds. REST: of the limit, without one look. MANY: pauses, more than a limit has looks. */
+enum { LIMIT = 20, PAUSE = 100, REST = LIMIT - LIMIT / STALL_LOOKS, MANY = 2 * SETUP_LOOKS };
 
 static struct sock_pair pair;
 static nsec_t now;
@@ -67,7 +69,7 @@ static void run(unsigned seconds)
 	}
 }
 
-static void a_client_in_set_up_has_its_time_anew(void **state)
+static void a_client_in_set_up_has_the_rest_of_its_time(void **state)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -76,15 +78,28 @@ static void a_client_in_set_up_has_its_time_anew(void **state)
 	steps(5);
 	pause_process();
 	assert_int_equal(iwarp_counters(pair.f)->setup_failures, 0);
-	run(LIMIT - 1);
+	run(REST);
 	assert_int_equal(iwarp_counters(pair.f)->setup_failures, 0);
-	run(2);
+	run(LIMIT - REST + SETUP_LOOKS); /* a look may be a second late here */
+	assert_int_equal(iwarp_counters(pair.f)->setup_failures, 1);
+	close(fd);
+}
+
+static void pauses_that_recur_do_not_keep_a_silent_client(void **state)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	assert_int_equal(connect(fd, (struct sockaddr *)&pair.addr.ss, pair.addr.len), 0);
+	steps(5);
+	for (unsigned i = 0; i < MANY; i++)
+		pause_process();
 	assert_int_equal(iwarp_counters(pair.f)->setup_failures, 1);
 	close(fd);
 }
 
 /* The server accepts TCP, and sends no MPA Reply. */
-static void a_server_in_set_up_has_its_time_anew(void **state)
+static void a_server_in_set_up_has_the_rest_of_its_time(void **state)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct fabric_conn_params params = {.max_recvs = 1, .max_sends = 1};
@@ -98,9 +113,9 @@ static void a_server_in_set_up_has_its_time_anew(void **state)
 	assert_int_equal(fabric_connect(pair.f, &to, &params, NULL, &pair.client), 0);
 	steps(5);
 	pause_process();
-	run(LIMIT - 1);
+	run(REST);
 	assert_int_equal(sock_pair_count(&pair, pair.client, FABRIC_EV_DISCONNECTED), 0);
-	run(2);
+	run(LIMIT - REST + SETUP_LOOKS); /* a look may be a second late here */
 	assert_int_equal(sock_pair_count(&pair, pair.client, FABRIC_EV_DISCONNECTED), 1);
 	close(fd);
 }
@@ -113,19 +128,39 @@ static void post_server_recv(struct sock_pair *p, struct fabric_conn *c)
 	assert_int_equal(fabric_post_recv(c, recv_buf, sizeof(recv_buf), recv_buf), 0);
 }
 
-static void a_message_that_was_begun_has_its_time_anew(void **state)
+static void begin_message(int *fd)
 {
 	static const uint8_t header[6] = {0, 40, 0x41, 0x43};
+
+	pair.before_accept = post_server_recv;
+	*fd = sock_pair_raw_open(&pair);
+	assert_int_equal(send(*fd, header, sizeof(header), 0), sizeof(header));
+	steps(5);
+}
+
+static void a_message_that_was_begun_has_the_rest_of_its_time(void **state)
+{
 	int fd;
 
 	(void)state;
-	pair.before_accept = post_server_recv;
-	fd = sock_pair_raw_open(&pair);
-	assert_int_equal(send(fd, header, sizeof(header), 0), sizeof(header));
-	steps(5);
+	begin_message(&fd);
 	pause_process();
-	run(LIMIT - 1);
+	run(REST - 1);
 	assert_int_equal(sock_pair_count(&pair, pair.server, FABRIC_EV_DISCONNECTED), 0);
+	run(2);
+	assert_int_equal(sock_pair_count(&pair, pair.server, FABRIC_EV_DISCONNECTED), 1);
+	close(fd);
+}
+
+static void pauses_that_recur_do_not_keep_a_message(void **state)
+{
+	int fd;
+
+	(void)state;
+	begin_message(&fd);
+	for (unsigned i = 0; i < MANY; i++)
+		pause_process();
+	assert_int_equal(sock_pair_count(&pair, pair.server, FABRIC_EV_DISCONNECTED), 1);
 	close(fd);
 }
 
@@ -133,9 +168,11 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(a_client_in_set_up_has_its_time_anew),
-		T(a_server_in_set_up_has_its_time_anew),
-		T(a_message_that_was_begun_has_its_time_anew),
+		T(a_client_in_set_up_has_the_rest_of_its_time),
+		T(pauses_that_recur_do_not_keep_a_silent_client),
+		T(a_server_in_set_up_has_the_rest_of_its_time),
+		T(a_message_that_was_begun_has_the_rest_of_its_time),
+		T(pauses_that_recur_do_not_keep_a_message),
 	};
 
 	return cmocka_run_group_tests_name("iwarp_pauses", tests, NULL, NULL);

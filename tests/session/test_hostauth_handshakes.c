@@ -171,7 +171,7 @@ static void a_pause_is_not_the_fault_of_a_handshake(void **state)
 	world_run(&hall, NSEC_PER_SEC / 2);
 	for (until = memnet_now(hall.net) + 10 * NSEC_PER_SEC; memnet_now(hall.net) < until;)
 		memnet_step(hall.net, until);
-	world_run(&hall, HANDSHAKE_SLOT_TIME - NSEC_PER_SEC / 2);
+	world_run(&hall, HANDSHAKE_SLOT_TIME - NSEC_PER_SEC);
 	assert_true(handshake_limit_has_waiting(d));
 	world_run(&hall, 3 * NSEC_PER_SEC);
 	assert_false(handshake_limit_has_waiting(d));

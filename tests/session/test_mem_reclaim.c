@@ -471,6 +471,21 @@ static void a_pause_of_the_gateway_is_no_wait(void **state)
 	the_older_call_ends();
 }
 
+static void pauses_that_recur_do_not_keep_memory(void **state)
+{
+	(void)state;
+	a_third_route_waits();
+	for (unsigned i = 0; i < 5 && ended() == 0; i++) {
+		nsec_t until;
+
+		run(20 * NSEC_PER_SEC);
+		for (until = memnet_now(w.net) + 3 * NSEC_PER_SEC; memnet_now(w.net) < until;)
+			memnet_step(w.net, until);
+	}
+	assert_true(silent[OLDER].closed);
+	end();
+}
+
 /* A client far away, which has begun a call of its own, and takes a long reply as fast as the way lets it: it may send
  * nothing more, and no GRANT may come between the parts of the reply. */
 static void a_client_that_takes_what_precedes_its_grant_gets_a_minute(void **state)
@@ -544,6 +559,7 @@ int main(void)
 		cmocka_unit_test(the_route_that_holds_most_gives_back_its_oldest),
 		cmocka_unit_test(memory_of_another_routes_own_zone_is_not_taken_back),
 		cmocka_unit_test(a_pause_of_the_gateway_is_no_wait),
+		cmocka_unit_test(pauses_that_recur_do_not_keep_memory),
 		cmocka_unit_test(a_client_that_takes_what_precedes_its_grant_gets_a_minute),
 	};
 

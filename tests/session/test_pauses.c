@@ -40,12 +40,27 @@ static void end(void)
 	log_set_sink(NULL);
 }
 
-static void pause_process(void)
+static void pause_for(nsec_t time)
 {
-	nsec_t until = memnet_now(w.net) + PAUSE * S;
+	nsec_t until = memnet_now(w.net) + time;
 
 	while (memnet_now(w.net) < until)
 		memnet_step(w.net, until);
+}
+
+static void pause_process(void)
+{
+	pause_for(PAUSE * S);
+}
+
+/* The process runs for @seconds in all, one at a time, with a pause after each. */
+static void run_with_pauses(unsigned seconds)
+{
+	while (seconds-- > 0) {
+		world_run(&w, S);
+		pause_for(3 * S);
+	}
+	world_run(&w, S / 10);
 }
 
 /* A server of version 2. It answers the types of messages for which it has time. */
@@ -101,8 +116,8 @@ static void a_pause_is_not_the_servers(void **state)
 	}
 }
 
-/* A server that answers nothing has its time once more, and not for ever. */
-static void after_a_pause_a_server_has_its_time_once(void **state)
+/* A server that answers nothing has the rest of its time, all but one look's at most. */
+static void after_a_pause_a_server_has_the_rest_of_its_time(void **state)
 {
 	const struct setup s = with_raw_server();
 
@@ -112,10 +127,46 @@ static void after_a_pause_a_server_has_its_time_once(void **state)
 	world_connect_pair(&w, 0);
 	world_run(&w, S / 10);
 	pause_process();
-	world_run(&w, 9 * S);
+	world_run(&w, 8 * S);
 	assert_null(strstr(said, "event=upstream.down"));
 	world_run(&w, 2 * S);
 	assert_non_null(strstr(said, "event=upstream.down"));
+	end();
+}
+
+static void pauses_that_recur_do_not_keep_a_dead_server(void **state)
+{
+	const struct setup s = with_raw_server();
+
+	(void)state;
+	begin(&s);
+	w.raw.mute = true;
+	world_connect_pair(&w, 0);
+	run_with_pauses(12);
+	assert_non_null(strstr(said, "event=upstream.down"));
+	assert_int_equal(proxy_sessions(w.proxy), 0);
+	end();
+}
+
+/* The pause is longer than the whole time for set-up, and shorter than two seconds. */
+static void a_short_time_survives_a_short_pause(void **state)
+{
+	const struct setup s = with_raw_server();
+
+	(void)state;
+	begin(&s);
+	w.routes[0].server.setup_timeout = S;
+	w.raw.on_message = on_message;
+	w.raw.mute = true;
+	knows_properties = true;
+	world_connect_pair(&w, 0);
+	world_run(&w, S / 10);
+	pause_for(3 * S / 2);
+	world_run(&w, S / 2);
+	raw_accept(&w.raw);
+	world_run(&w, S);
+	assert_true(client->open);
+	assert_null(strstr(said, "event=upstream.down"));
 	end();
 }
 
@@ -175,23 +226,56 @@ static void a_pause_is_not_the_fault_of_a_server_that_is_probed(void **state)
 	}
 }
 
-/* The pause is in the second part of the wait, after which the client would be refused. */
-static void a_pause_is_not_the_name_servers(void **state)
+static void pauses_that_recur_do_not_keep_a_dead_server_up(void **state)
+{
+	struct setup s = with_raw_server();
+
+	(void)state;
+	s.probes = S;
+	for (unsigned i = 0; i < 2; i++) {
+		begin(&s);
+		w.raw.on_message = on_message;
+		w.raw.mute = i == 0; /* else it does not answer the call */
+		knows_properties = true;
+		knows_calls = false;
+		run_with_pauses(14);
+		assert_int_not_equal(probe_failures(), 0);
+		end();
+	}
+}
+
+static void await_a_name(void)
 {
 	const struct servers_config cfg = {
 		.hosts = {{.name = "filer.example"}}, .nhosts = 1, .v4 = true, .timeout = 10 * S};
 	struct setup s = with_raw_server();
 
-	(void)state;
 	s.servers = servers_new(&cfg, NULL);
 	assert_non_null(s.servers);
 	begin(&s);
 	world_connect_pair(&w, 0);
+}
+
+/* The pause is in the second part of the wait, after which the client would be refused. */
+static void a_pause_is_not_the_name_servers(void **state)
+{
+	(void)state;
+	await_a_name();
 	world_run(&w, 4 * S);
 	pause_process();
-	world_run(&w, 7 * S);
+	world_run(&w, 9 * S / 2);
 	assert_int_equal(proxy_sessions(w.proxy), 1);
 	world_run(&w, S);
+	assert_int_equal(proxy_sessions(w.proxy), 0);
+	assert_non_null(strstr(said, "the name of its server took too long to look up"));
+	end();
+}
+
+static void pauses_that_recur_do_not_keep_a_client_waiting(void **state)
+{
+	(void)state;
+	await_a_name();
+	run_with_pauses(10);
 	assert_int_equal(proxy_sessions(w.proxy), 0);
 	assert_non_null(strstr(said, "the name of its server took too long to look up"));
 	end();
@@ -201,10 +285,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pause_is_not_the_servers),
-		cmocka_unit_test(after_a_pause_a_server_has_its_time_once),
+		cmocka_unit_test(after_a_pause_a_server_has_the_rest_of_its_time),
+		cmocka_unit_test(pauses_that_recur_do_not_keep_a_dead_server),
+		cmocka_unit_test(a_short_time_survives_a_short_pause),
 		cmocka_unit_test(a_pause_is_not_the_clients),
 		cmocka_unit_test(a_pause_is_not_the_fault_of_a_server_that_is_probed),
+		cmocka_unit_test(pauses_that_recur_do_not_keep_a_dead_server_up),
 		cmocka_unit_test(a_pause_is_not_the_name_servers),
+		cmocka_unit_test(pauses_that_recur_do_not_keep_a_client_waiting),
 	};
 
 	return cmocka_run_group_tests_name("pauses", tests, NULL, NULL);
