@@ -7,7 +7,8 @@
  *   |                                                           +---failed, for longer-+  |
  *   +------------------------------------------------------------connected---------------+
  *
- * A server is up until a connection fails. Then it is down for SERVERS_BACKOFF, and for twice the
+ * A server is up until a connection fails, or some in a row end before the server has sent anything
+ * (servers_ended_unheard()). Then it is down for SERVERS_BACKOFF, and for twice the
  * time after each further failure, up to SERVERS_BACKOFF_MOST. After that the first session that
  * comes tries it, for as long as a set-up may take, while other sessions still go elsewhere. If
  * servers are probed, a probe finds the server up again, so no client has to.
@@ -157,8 +158,9 @@ static void give_up_server(struct servers *s, struct servers_user *g)
 		s->at[g->server].count.sessions--;
 		g->pin->open -= g->epoch == g->pin->epoch;
 	}
+	s->at[g->server].heard -= g->is_heard;
 	s->at[g->server].users--;
-	g->has_server = g->is_open = false;
+	g->has_server = g->is_open = g->is_heard = false;
 }
 
 /* A server that has been down for its time is tried by one session. For other sessions it stays
@@ -268,7 +270,7 @@ bool servers_opened(struct servers *s, struct servers_user *g, bool *came_up)
 	pthread_mutex_lock(&s->lock);
 	server = &s->at[g->server];
 	server->count.connects++;
-	*came_up = note_connected(server);
+	*came_up = server->unheard < SERVERS_UNHEARD && note_connected(server);
 	stays = !client_has_moved(s, g);
 	moves = stays && g->pin->open > 0 && g->pin->server != g->server;
 	s->count.moves += moves;
@@ -285,6 +287,50 @@ bool servers_opened(struct servers *s, struct servers_user *g, bool *came_up)
 	return stays;
 }
 
+bool servers_heard(struct servers *s, struct servers_user *g)
+{
+	struct server *server;
+	bool came_up = false;
+
+	pthread_mutex_lock(&s->lock);
+	if (g->has_server && !g->is_heard) {
+		server = &s->at[g->server];
+		g->is_heard = true;
+		server->heard++;
+		server->unheard = 0;
+		came_up = note_connected(server);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return came_up;
+}
+
+static void note_failed(const struct servers *s, struct server *server, nsec_t now)
+{
+	/* Failures of connections that were under way together count as one. */
+	if (server->failures == 0 || server->is_tried || now >= server->down_until) {
+		server->failures++;
+		server->down_until =
+			now + (s->cfg.probes ? SERVERS_BACKOFF_MOST : backoff(server->failures));
+	}
+	server->is_tried = false;
+}
+
+bool servers_ended_unheard(struct servers *s, struct servers_user *g, nsec_t now)
+{
+	struct server *server;
+	bool was_down, is_down_now;
+
+	pthread_mutex_lock(&s->lock);
+	server = &s->at[g->server];
+	was_down = is_known_down(server);
+	server->unheard += server->unheard < SERVERS_UNHEARD;
+	if (server->unheard == SERVERS_UNHEARD && server->heard == 0)
+		note_failed(s, server, now);
+	is_down_now = is_known_down(server);
+	pthread_mutex_unlock(&s->lock);
+	return is_down_now && !was_down;
+}
+
 bool servers_failed(struct servers *s, struct servers_user *g, nsec_t now)
 {
 	struct server *server;
@@ -294,13 +340,7 @@ bool servers_failed(struct servers *s, struct servers_user *g, nsec_t now)
 	server = &s->at[g->server];
 	was_down = is_known_down(server);
 	server->count.failures++;
-	/* Failures of connections that were under way together count as one. */
-	if (server->failures == 0 || server->is_tried || now >= server->down_until) {
-		server->failures++;
-		server->down_until =
-			now + (s->cfg.probes ? SERVERS_BACKOFF_MOST : backoff(server->failures));
-	}
-	server->is_tried = false;
+	note_failed(s, server, now);
 	g->tried |= UINT64_C(1) << g->server;
 	give_up_server(s, g);
 	pthread_mutex_unlock(&s->lock);
@@ -473,10 +513,12 @@ bool servers_probed(struct servers *s, unsigned slot, bool answered, nsec_t now)
 	server->count.probes++;
 	server->count.probe_failures += !answered;
 	server->unprobed = answered ? 0 : server->unprobed + 1;
-	if (answered)
+	if (answered) {
+		server->unheard = 0;
 		(void)note_connected(server);
-	else if (is_known_down(server))
+	} else if (is_known_down(server)) {
 		server->down_until = now + SERVERS_BACKOFF_MOST;
+	}
 	is_down_now = is_known_down(server);
 	pthread_mutex_unlock(&s->lock);
 	return was_down != is_down_now;

@@ -23,7 +23,8 @@
  *   client moves: another server is assigned to it, and its sessions at the old one have to leave
  *   (servers_has_moved()).
  *
- * A server whose connection set-up failed without an answer is down for a time that doubles with
+ * A server whose connection set-up failed without an answer, or that ends connections before it
+ * sends anything, is down for a time that doubles with
  * each failure. Clients that are not assigned to it go to other servers, as long as one is up. When
  * the time is over one client tries it.
  *
@@ -43,6 +44,7 @@ enum {
 #define SERVERS_BACKOFF_MOST (60 * NSEC_PER_SEC)
 
 enum { SERVERS_PROBES_FAILED = 2 /* unanswered probes in a row after which a server is down */ };
+enum { SERVERS_UNHEARD = 3 /* connections in a row: servers_ended_unheard() */ };
 
 /** struct servers_changes - how relays and the main thread learn of changes; one for all servers
  * of a process. */
@@ -103,8 +105,8 @@ struct servers_user {
 	uint32_t server;	 /* slot of its server; valid after SERVERS_GO */
 	uint32_t epoch;		 /* private */
 	/* .server is valid, and the session is one of its users; servers_opened() was called for
-	 * .server. */
-	bool has_server, is_open;
+	 * .server; servers_heard() was, too. */
+	bool has_server, is_open, is_heard;
 	/* Set by the caller: the session has waited for a look-up long enough to use older
 	 * results. */
 	bool has_waited;
@@ -130,12 +132,34 @@ void servers_addr(struct servers *s, unsigned slot, struct fabric_addr *out);
 
 /**
  * servers_opened - the connection to .server is set up
- * @came_up: set if the server was down
+ * @came_up: set if the server was down. Exception: servers_ended_unheard() found it down. Then it is
+ *           down until servers_heard().
  *
  * Return: true; or false: the client was assigned another server meanwhile, which has not failed
  * this session: call servers_choose() again.
  */
 bool servers_opened(struct servers *s, struct servers_user *g, bool *came_up) WARN_UNUSED;
+
+/** servers_heard - .server has sent its first message to the open session @g. Return: whether the
+ * server was down. */
+bool servers_heard(struct servers *s, struct servers_user *g);
+
+/**
+ * servers_ended_unheard - .server was sent a call of the open session @g, and ended the connection
+ * before it sent any message
+ *
+ * State:  a server of version 1 has no message in set-up. Its connection is set up, and the client is
+ *         accepted, before anybody knows whether the server answers calls.
+ * Danger: a server that crashes at each first call, or ends each connection, is never down. Its
+ *         clients connect again and again, and none gets another server.
+ * Rule:   after SERVERS_UNHEARD such connections in a row the server is down, as after
+ *         servers_failed(). If any session that is open now has heard the server, the server is not
+ *         down: then it ends the connections of one client, for reasons of its own.
+ * Pinned: tests/session/test_unheard.c, tests/proxy/test_servers.c:a_server_that_others_hear_is_not_down
+ *
+ * Return: whether the server was up, and is down now.
+ */
+bool servers_ended_unheard(struct servers *s, struct servers_user *g, nsec_t now);
 
 /** servers_failed - the connection to .server could not be set up. Return: whether the server was
  * up before. */

@@ -22,6 +22,8 @@ struct server {
 	unsigned users;	   /* number of sessions, clients and probes that use it */
 	unsigned failures; /* failed set-ups in a row */
 	unsigned unprobed; /* unanswered probes in a row */
+	unsigned unheard;  /* connections in a row that ended unheard: servers_ended_unheard() */
+	unsigned heard;	   /* sessions of .users that have heard the server */
 	/* Valid if .failures or .unprobed make the server down: no session tries it before. */
 	nsec_t down_until;
 	nsec_t v1_until;   /* believed until then to speak version 1 alone */

@@ -73,6 +73,7 @@ static void session_on_closed(struct session *s, struct leg *leg, const struct l
 		session_judge_bare(s, status);
 		if (session_fail_over(s, status, why))
 			return;
+		session_note_unheard(s, status);
 	}
 	if (s->state != SESSION_CLOSING) {
 		count_fault(s, status);
@@ -106,6 +107,8 @@ static void on_server_ready(struct session *s)
 	if (!session_upstream_ready(s))
 		return;
 	session_hop_ready(s);
+	if (s->server.t->count.recvs > 0)
+		session_hear(s);
 	if (s->server.t->version == 1 && s->server.cfg->versions == LEG_V1_OR_V2)
 		session_remember_v1(s); /* the server answered that it has no version 2 */
 	session_judge_bare(s, 0);
@@ -133,6 +136,8 @@ static void session_on_msg(struct session *s, struct leg *leg, struct leg_out *o
 	const struct leg *other = leg == &s->client ? &s->server : &s->client;
 	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
 
+	if (leg == &s->server && !s->has_heard)
+		session_hear(s);
 	if (out->held.reasm)
 		s->route->count.assembled_bytes += rpc_msg_body_len(out->msg);
 	if (leg == &s->server && s->retried_v1) {

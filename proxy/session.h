@@ -229,6 +229,7 @@ struct session {
 	/* The server leg speaks version 1 after version 2 failed, and no message has confirmed
 	 * version 1 yet. */
 	bool retried_v1;
+	bool has_heard; /* the server has sent a message: session_hear() */
 	/* The server was silent when host authentication was begun; the server leg does without. */
 	bool retried_bare;
 	/* A remembered verdict about host authentication proved wrong and was dropped. */

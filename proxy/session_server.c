@@ -71,6 +71,12 @@ static void log_up(const struct session *s, const char *server)
 		 s->route->route->name, server);
 }
 
+static void log_down(const struct session *s, const char *server, int status)
+{
+	log_peer(LOG_LEVEL_WARN, "upstream.down", s->route->route->name,
+		 "route=%s server=%s cause=%s", s->route->route->name, server, err_name(status));
+}
+
 static void note_rejection(struct session *s, const char *server, const char *why)
 {
 	log_peer(LOG_LEVEL_WARN, "upstream.rejected", s->host,
@@ -106,9 +112,7 @@ static void note_failure(struct session *s, int status)
 		return;
 	}
 	if (servers_failed(s->route->servers, &s->upstream->user, s->proxy->now))
-		log_peer(LOG_LEVEL_WARN, "upstream.down", s->route->route->name,
-			 "route=%s server=%s cause=%s", s->route->route->name, server,
-			 err_name(status));
+		log_down(s, server, status);
 }
 
 /*
@@ -217,6 +221,27 @@ bool session_upstream_ready(struct session *s)
 		leg_close(&s->server, ERR_CLOSED, "its client is with another server");
 	}
 	return stays;
+}
+
+void session_hear(struct session *s)
+{
+	char server[FABRIC_ADDR_TEXT];
+
+	s->has_heard = true;
+	if (servers_heard(s->route->servers, &s->upstream->user))
+		log_up(s, session_server_text(s, server));
+}
+
+void session_note_unheard(struct session *s, int status)
+{
+	const struct rpc_transport *t = s->server.t;
+	char server[FABRIC_ADDR_TEXT];
+
+	if (s->state != SESSION_OPEN || s->has_heard || session_is_leaving(s) ||
+	    !session_is_of_server(status) || t->count.recvs > 0 || t->count.sends == 0)
+		return;
+	if (servers_ended_unheard(s->route->servers, &s->upstream->user, s->proxy->now))
+		log_down(s, session_server_text(s, server), status ? status : ERR_CLOSED);
 }
 
 bool session_fail_over(struct session *s, int status, const char *why)

@@ -33,6 +33,13 @@ void session_lookup_late(struct session *s);
  * another server meanwhile; the session then connects there. */
 bool session_upstream_ready(struct session *s);
 
+/** session_hear - the server has sent its first message since @s is open. */
+void session_hear(struct session *s);
+
+/** session_note_unheard - the server leg of @s ended with @status; the server may have sent nothing
+ * since @s was open (servers_ended_unheard()). */
+void session_note_unheard(struct session *s, int status);
+
 /**
  * session_release - as session_leave(), and the client chooses a server anew
  *

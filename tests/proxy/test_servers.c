@@ -63,6 +63,64 @@ static void one_connection_and_it_is_up(void **state)
 	end();
 }
 
+static bool ends_unheard(struct servers_user *g)
+{
+	return servers_ended_unheard(servers, g, now);
+}
+
+/* The server is down until it is heard: a connection alone does not show that it answers. */
+static void a_server_that_is_never_heard_is_down(void **state)
+{
+	struct servers_user a = {.pin = NULL};
+	bool came_up;
+
+	(void)state;
+	begin(pair);
+	for (unsigned i = 1; i <= SERVERS_UNHEARD; i++) {
+		is_with(&a, "10.1.0.1", "10.0.0.1");
+		assert_int_equal(ends_unheard(&a), i == SERVERS_UNHEARD);
+		leaves(&a);
+	}
+	visits(&a, "10.1.0.1", "10.0.0.2");
+	now += SERVERS_BACKOFF;
+	goes_to(&a, "10.1.0.1", "10.0.0.1");
+	assert_true(servers_opened(servers, &a, &came_up));
+	assert_false(came_up);
+	assert_int_equal(seen("10.0.0.1")->figures.up, 0);
+	assert_false(ends_unheard(&a));
+	leaves(&a);
+	now += 2 * SERVERS_BACKOFF - 1; /* twice as long */
+	visits(&a, "10.1.0.1", "10.0.0.2");
+	now += 1;
+	is_with(&a, "10.1.0.1", "10.0.0.1");
+	assert_true(servers_heard(servers, &a));
+	assert_int_equal(seen("10.0.0.1")->figures.up, 1);
+	leaves(&a);
+	is_with(&a, "10.1.0.1", "10.0.0.1");
+	assert_false(ends_unheard(&a)); /* from the beginning */
+	leaves(&a);
+	visits(&a, "10.1.0.1", "10.0.0.1");
+	end();
+}
+
+static void a_server_that_others_hear_is_not_down(void **state)
+{
+	struct servers_user a = {.pin = NULL}, b = {.pin = NULL};
+
+	(void)state;
+	begin(pair);
+	is_with(&b, "10.1.0.2", "10.0.0.1");
+	assert_false(servers_heard(servers, &b));
+	for (unsigned i = 0; i < 5 * SERVERS_UNHEARD; i++) {
+		is_with(&a, "10.1.0.1", "10.0.0.1");
+		assert_false(ends_unheard(&a));
+		leaves(&a);
+	}
+	leaves(&b);
+	visits(&b, "10.1.0.2", "10.0.0.1");
+	end();
+}
+
 /* Many that were on their way together do not make it ten minutes. */
 static void failures_at_once_are_one(void **state)
 {
@@ -529,6 +587,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_server_that_failed_is_left_alone_for_longer_and_longer),
 		cmocka_unit_test(one_connection_and_it_is_up),
+		cmocka_unit_test(a_server_that_is_never_heard_is_down),
+		cmocka_unit_test(a_server_that_others_hear_is_not_down),
 		cmocka_unit_test(failures_at_once_are_one),
 		cmocka_unit_test(each_is_tried_once_and_none_is_left),
 		cmocka_unit_test(a_probe_keeps_the_place_of_its_server),
