@@ -66,7 +66,7 @@ static void copy_memory(const struct proxy *p, struct snapshot_memory *m)
 				      .reserve = a->reserve,
 				      .reserve_used = a->reserve_used,
 				      .touched = a->touched.bytes,
-				      .waits = a->waits + p->quota.waits};
+				      .waits = p->quota.waits};
 	for (unsigned i = 0; i < BUF_PURPOSES; i++) {
 		m->by_use[i] = a->zones[buf_zone_for((enum buf_purpose)i)].used;
 		m->own -= m->by_use[i];

@@ -48,7 +48,6 @@ void leg_init(struct leg *leg, enum rpc_role role)
 	list_init(&leg->replies);
 	list_init(&leg->calls);
 	list_init(&leg->dead);
-	list_init(&leg->waiter.link);
 }
 
 /* InfiniBand and RoCE have 56 octets: fabric/fabric.h. */

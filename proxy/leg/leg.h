@@ -251,8 +251,7 @@ struct leg {
 	 * memory. */
 	struct leg_rbuf *stalled;
 	struct view stalled_part;
-	struct buf_waiter waiter; /* queued on the arena while stalled, if the leg has no .quotas */
-	/* with leg_set_quotas(): the member of the purpose waits instead of .waiter */
+	/* With leg_set_quotas(): the member of the purpose waits while the leg is stalled. */
 	struct quota_member quotas[QUOTA_PURPOSES];
 
 	uint8_t *reasm; /* the continued message or group in progress */
@@ -470,7 +469,8 @@ void leg_init(struct leg *leg, enum rpc_role role);
  * leg_set_quotas - before the leg is opened: charge its memory, but for the fixed part, to @groups,
  * one for each purpose
  *
- * A leg without quotas takes whatever the arena has.
+ * A leg without quotas takes whatever the arena has. While it finds too little (.stalled), its user
+ * calls leg_resume() again and again.
  */
 void leg_set_quotas(struct leg *leg, struct quota_group groups[QUOTA_PURPOSES]);
 

@@ -76,18 +76,12 @@ static void *take_block(struct leg *leg, size_t bytes, enum buf_purpose purpose)
 
 static void wait_for_block(struct leg *leg, size_t bytes, enum buf_purpose purpose)
 {
-	if (leg->quotas[purpose].group) {
+	if (leg->quotas[purpose].group)
 		quota_wait(&leg->quotas[purpose], buf_round(bytes));
-		return;
-	}
-	leg->waiter.bytes = bytes;
-	leg->waiter.purpose = purpose;
-	buf_wait(leg->arena, &leg->waiter);
 }
 
 void leg_stop_waiting(struct leg *leg)
 {
-	buf_unwait(&leg->waiter);
 	for (unsigned i = 0; i < QUOTA_PURPOSES; i++)
 		quota_unwait(&leg->quotas[i]);
 }

@@ -32,8 +32,7 @@
  *         :replies_find_room_when_calls_have_filled_all;
  *         tests/proxy/test_buf.c:reserve_is_for_reassembly
  *
- * quota.h decides which session gets memory. The queue below is for users without such rules, such
- * as tools.
+ * quota.h decides which session gets memory, and in which order.
  */
 enum {
 	BUF_MIN_BLOCK = 4096,
@@ -72,13 +71,6 @@ enum buf_zone {
 
 enum { BUF_NO_ZONE = UINT32_MAX };
 
-/** struct buf_waiter - a wait for @bytes; embedded in the object that waits. */
-struct buf_waiter {
-	struct list link; /* self-linked (list_init) when not waiting */
-	size_t bytes;
-	enum buf_purpose purpose;
-};
-
 /** struct buf_range - one zone: its borders, as offsets in the arena, and its free blocks. */
 struct buf_range {
 	size_t begin, end; /* octets; equal: the zone is empty */
@@ -107,7 +99,6 @@ struct buf_arena {
 	size_t used;	     /* octets of blocks handed out */
 	size_t reserve_used; /* octets of .used inside the reserve */
 	size_t peak;	     /* the most that .used has been */
-	uint64_t waits;	     /* waits, in all */
 	unsigned parts;	     /* routes that have zones of their own */
 	unsigned nzones;
 	struct buf_range *zones;
@@ -116,7 +107,6 @@ struct buf_arena {
 	uint8_t *orders;
 	uint16_t *zone_at; /* one for each page of 4 KiB: its zone */
 	struct buf_touched touched;
-	struct list waiters[BUF_PURPOSES]; /* by .purpose, in order of arrival */
 };
 
 /**
@@ -184,27 +174,6 @@ void buf_free(struct buf_arena *a, void *block);
 
 /** buf_available - octets that @purpose could still take, perhaps not in one piece. */
 size_t buf_available(const struct buf_arena *a, enum buf_purpose purpose);
-
-/** buf_wait - append @w (its .bytes and .purpose set) to the queue of its purpose. Idempotent
- * while queued. */
-void buf_wait(struct buf_arena *a, struct buf_waiter *w);
-
-/** buf_unwait - take @w out of the queue; harmless if it is in none. */
-void buf_unwait(struct buf_waiter *w);
-
-/** buf_must_wait - whether there are waiters of @purpose already: a new request has to queue
- * behind them. */
-bool buf_must_wait(const struct buf_arena *a, enum buf_purpose purpose);
-
-/**
- * buf_next_ready - take the first waiter of a purpose whose .bytes are available now out of its
- * queue; NULL if none
- *
- * A smaller request never overtakes a larger one of its purpose. Until the next allocation, blocks
- * of .bytes in all can then be had in any order of sizes: a block of buf_round(.bytes) is free, or
- * enough blocks of BUF_MAX_BLOCK.
- */
-struct buf_waiter *buf_next_ready(struct buf_arena *a);
 
 /* release.c: return free memory to the system */
 

@@ -113,8 +113,6 @@ int buf_arena_init(struct buf_arena *a, size_t bytes)
 		return ERR_NOMEM;
 	}
 	a->reserve = budget_reserve(bytes);
-	for (unsigned i = 0; i < BUF_PURPOSES; i++)
-		list_init(&a->waiters[i]);
 	set_zone(a, BUF_ZONE_ORDINARY, &at, bytes - a->reserve);
 	set_zone(a, BUF_ZONE_REASM_REPLIES, &at, a->reserve);
 	return 0;
@@ -237,8 +235,6 @@ int buf_arena_part(struct buf_arena *a, size_t fixed, unsigned parts)
 void buf_arena_fini(struct buf_arena *a)
 {
 	assert(a->used == 0);
-	for (unsigned i = 0; i < BUF_PURPOSES; i++)
-		assert(list_is_empty(&a->waiters[i]));
 	ASAN_UNPOISON_MEMORY_REGION(a->base, a->bytes);
 	munmap(a->base, a->bytes);
 	free_tables(a);

@@ -275,8 +275,8 @@ static void balance(struct town *t)
 		DEFECT(t, "%u sessions are left", proxy_sessions(t->proxy));
 	if (used)
 		DEFECT(t, "%zu octets of memory are not given back", used);
-	for (unsigned i = 0; i < BUF_PURPOSES; i++)
-		if (buf_must_wait(&t->proxy->arena, (enum buf_purpose)i))
+	for (unsigned i = 0; i < QUOTA_PURPOSES; i++)
+		if (quota_has_line(&t->proxy->quota, (enum buf_purpose)i))
 			DEFECT(t, "somebody who is gone waits for memory");
 }
 

@@ -127,105 +127,6 @@ static void reserve_is_not_fragmented(void **state)
 	mem_free(small);
 }
 
-static struct buf_waiter waiter(size_t bytes, enum buf_purpose purpose)
-{
-	return (struct buf_waiter){.bytes = bytes, .purpose = purpose};
-}
-
-static void waiters_are_woken_in_order(void **state)
-{
-	struct buf_arena *a = *state;
-	void *t[3], *r, *got;
-	struct buf_waiter big = waiter(BUF_MAX_BLOCK, BUF_TRANSACTION);
-	struct buf_waiter small = waiter(1, BUF_TRANSACTION);
-	struct buf_waiter whole = waiter(BUF_MAX_BLOCK, BUF_REASM_REPLY);
-
-	list_init(&big.link);
-	list_init(&small.link);
-	list_init(&whole.link);
-	for (int i = 0; i < 3; i++)
-		t[i] = buf_alloc(a, BUF_MAX_BLOCK, BUF_TRANSACTION);
-	r = buf_alloc(a, BUF_MAX_BLOCK, BUF_REASM_REPLY);
-	assert_false(buf_must_wait(a, BUF_TRANSACTION));
-	buf_wait(a, &big);
-	buf_wait(a, &small);
-	buf_wait(a, &big); /* no second time, and its place is kept */
-	assert_int_equal(a->waits, 2);
-	assert_true(buf_must_wait(a, BUF_TRANSACTION));
-	assert_false(buf_must_wait(a, BUF_REASM_REPLY));
-	buf_wait(a, &whole);
-	assert_null(buf_next_ready(a));
-
-	/* A little room: enough for the small one, but it stands behind. */
-	buf_free(a, t[0]);
-	got = buf_alloc(a, 1, BUF_TRANSACTION);
-	assert_null(buf_next_ready(a));
-	/* The reserve serves the reassembly without the others being asked. */
-	buf_free(a, r);
-	assert_ptr_equal(buf_next_ready(a), &whole);
-	r = buf_alloc(a, whole.bytes, whole.purpose);
-	assert_non_null(r);
-	assert_null(buf_next_ready(a));
-	buf_free(a, got);
-	assert_ptr_equal(buf_next_ready(a), &big);
-	t[0] = buf_alloc(a, big.bytes, big.purpose);
-	assert_non_null(t[0]);
-	assert_null(buf_next_ready(a));
-	buf_unwait(&small);
-	buf_unwait(&small);
-	assert_false(buf_must_wait(a, BUF_TRANSACTION));
-	for (int i = 0; i < 3; i++)
-		buf_free(a, t[i]);
-	buf_free(a, r);
-	assert_null(buf_next_ready(a));
-}
-
-/* Memory that was promised to a waiter can be taken, in any sizes and order. */
-static void promise_holds(void **state)
-{
-	struct buf_arena *a = *state;
-	struct rng r = rng_seeded("promise", 7);
-	void *hold[400], *mine[64];
-	unsigned nhold = 0;
-
-	for (int round = 0; round < 300; round++) {
-		struct buf_waiter w = waiter(0, BUF_TRANSACTION);
-		size_t sizes[16];
-		unsigned n = 1 + rng_below(&r, 16), got = 0;
-
-		while (nhold < 400) {
-			void *b = buf_alloc(a, (size_t)1 << rng_below(&r, 22), BUF_TRANSACTION);
-
-			if (!b)
-				break;
-			hold[nhold++] = b;
-		}
-		for (unsigned i = 0; i < n; i++) {
-			sizes[i] = (size_t)1 << rng_below(&r, round % 3 ? 21 : 24);
-			w.bytes += buf_round(sizes[i]);
-		}
-		if (w.bytes > a->bytes - a->reserve)
-			continue;
-		list_init(&w.link);
-		buf_wait(a, &w);
-		while (!buf_next_ready(a)) {
-			unsigned i = rng_below(&r, nhold);
-
-			buf_free(a, hold[i]);
-			hold[i] = hold[--nhold];
-		}
-		for (unsigned i = 0; i < n; i++) {
-			mine[got] = buf_alloc(a, sizes[i], BUF_TRANSACTION);
-			assert_non_null(mine[got]);
-			got++;
-		}
-		while (got)
-			buf_free(a, mine[--got]);
-	}
-	while (nhold)
-		buf_free(a, hold[--nhold]);
-}
-
 /* The model: the owner of each 4 KiB page. */
 struct model {
 	struct buf_arena *a;
@@ -557,8 +458,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(too_large_is_null, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(reserve_is_for_reassembly, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(reserve_is_not_fragmented, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(waiters_are_woken_in_order, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(promise_holds, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(random_use_matches_the_model, set_up, tear_down),
 		cmocka_unit_test(parts_keep_to_themselves),
 		cmocka_unit_test_setup_teardown(the_lowest_block_is_taken, set_up, tear_down),

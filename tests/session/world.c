@@ -315,8 +315,8 @@ void world_quit(struct world *w)
 	world_run(w, 30 * NSEC_PER_SEC);
 	assert_int_equal(proxy_sessions(w->proxy), 0);
 	assert_int_equal(world_used(w), 0);
-	for (unsigned i = 0; i < BUF_PURPOSES; i++)
-		assert_false(buf_must_wait(world_arena(w), (enum buf_purpose)i));
+	for (unsigned i = 0; i < QUOTA_PURPOSES; i++)
+		assert_false(quota_has_line(&w->proxy->quota, (enum buf_purpose)i));
 }
 
 void world_free(struct world *w)

@@ -318,6 +318,8 @@ static void drain(struct client_conn *conn)
 
 	for (leg_next(&conn->leg, &out); out.kind != LEG_OUT_NONE; leg_next(&conn->leg, &out))
 		on_out(conn, &out);
+	if (conn->leg.stalled && list_is_empty(&conn->stalled))
+		list_add_tail(&conn->client->stalled, &conn->stalled);
 }
 
 static void on_event(const struct fabric_event *ev)
@@ -338,12 +340,14 @@ static void on_event(const struct fabric_event *ev)
  * memory. */
 static void serve_waiters(struct perf_client *c)
 {
-	struct buf_waiter *w;
-
-	while ((w = buf_next_ready(c->env.arena))) {
-		struct client_conn *conn = container_of(w, struct client_conn, leg.waiter);
+	list_for_each_safe(it, tmp, &c->stalled)
+	{
+		struct client_conn *conn = container_of(it, struct client_conn, stalled);
 
 		leg_resume(&conn->leg);
+		if (conn->leg.stalled)
+			continue;
+		list_del(it);
 		drain(conn);
 		mark(conn);
 	}

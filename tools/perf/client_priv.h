@@ -16,8 +16,9 @@ struct perf_client {
 	enum client_state state;
 	struct client_conn *conns; /* cfg->connections entries */
 	unsigned nready, nclosed, nflying;
-	unsigned turn;	   /* index of the connection that calls next */
-	struct list dirty; /* connections to be pumped at the end of the turn */
+	unsigned turn;	     /* index of the connection that calls next */
+	struct list dirty;   /* connections to be pumped at the end of the turn */
+	struct list stalled; /* connections whose reply waits for memory, in order */
 	bool stopped, in_step;
 
 	unsigned step;
@@ -35,7 +36,7 @@ struct perf_client {
 struct client_conn {
 	struct perf_client *client;
 	struct leg leg;
-	struct list dirty;
+	struct list dirty, stalled;
 	struct list idle, flying; /* lists of slots; .flying has the oldest call first */
 	struct slot *slots;	  /* cfg->depth entries */
 	/* the stride is a power of two; XID modulo stride is the index of the slot */

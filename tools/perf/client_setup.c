@@ -137,6 +137,7 @@ struct perf_client *perf_client_new(const struct perf_client_config *cfg,
 	c->env = *env;
 	c->errors.is_silent = cfg->is_silent;
 	list_init(&c->dirty);
+	list_init(&c->stalled);
 	c->conns = mem_zalloc(cfg->connections * sizeof(*c->conns));
 	c->steps = mem_zalloc(cfg->nsizes * sizeof(*c->steps));
 	for (unsigned i = 0; c->conns && i < cfg->connections; i++) {
@@ -145,6 +146,7 @@ struct perf_client *perf_client_new(const struct perf_client_config *cfg,
 		conn->client = c;
 		conn->lost = conn->retry_at = NSEC_NEVER;
 		list_init(&conn->dirty);
+		list_init(&conn->stalled);
 		list_init(&conn->idle);
 		list_init(&conn->flying);
 		leg_init(&conn->leg, RPC_INITIATOR);

@@ -27,6 +27,7 @@ static struct server_conn *conn_new(struct perf_server *s)
 	conn->server = s;
 	list_init(&conn->dirty);
 	list_init(&conn->setup);
+	list_init(&conn->stalled);
 	list_init(&conn->tasks);
 	list_init(&conn->queued);
 	list_init(&conn->op_waiters);
@@ -49,6 +50,7 @@ static void conn_free(struct server_conn *conn)
 	leg_fini(&conn->leg);
 	list_del(&conn->dirty);
 	list_del(&conn->setup);
+	list_del(&conn->stalled);
 	list_del(&conn->link);
 	conn->server->nconns--;
 	mem_free(conn);
@@ -122,6 +124,10 @@ static void drain(struct server_conn *conn)
 
 	for (leg_next(&conn->leg, &out); out.kind != LEG_OUT_NONE; leg_next(&conn->leg, &out))
 		on_out(conn, &out);
+	if (conn->leg.stalled && list_is_empty(&conn->stalled)) {
+		conn->server->totals.waits++;
+		list_add_tail(&conn->server->stalled, &conn->stalled);
+	}
 	if (leg_auth_take_result(&conn->leg) && *leg_peer_name(&conn->leg)) {
 		struct perf_server_totals *t = &conn->server->totals;
 
@@ -146,23 +152,22 @@ static void on_event(struct perf_server *s, const struct fabric_event *ev)
 	server_mark(conn);
 }
 
-/* Give returned memory to waiting calls and continued messages, in order. */
+/* Give returned memory to continued messages and calls that wait for it, in order. */
 static void serve_waiters(struct perf_server *s)
 {
-	struct buf_waiter *w;
+	list_for_each_safe(it, tmp, &s->stalled)
+	{
+		struct server_conn *conn = container_of(it, struct server_conn, stalled);
 
-	while ((w = buf_next_ready(s->env.arena))) {
-		struct server_conn *conn;
-
-		if (w->purpose == BUF_TRANSACTION) {
-			task_memory(container_of(w, struct task, waiter));
-			continue;
-		}
-		conn = container_of(w, struct server_conn, leg.waiter);
 		leg_resume(&conn->leg);
+		if (conn->leg.stalled)
+			continue;
+		list_del(it);
 		drain(conn);
 		server_mark(conn);
 	}
+	while (task_resume(s))
+		;
 }
 
 /* Each step may free memory for another one, so repeat until nothing is left to do. */
@@ -232,6 +237,8 @@ struct perf_server *perf_server_new(const struct perf_server_config *cfg,
 	list_init(&s->dirty);
 	list_init(&s->dead);
 	list_init(&s->setups);
+	list_init(&s->stalled);
+	list_init(&s->waiting);
 	return s;
 }
 

@@ -20,6 +20,7 @@ struct perf_server_totals {
 	uint64_t bytes_in, bytes_out; /* octets of data; in: ECHO, WRITE; out: ECHO, READ */
 	uint64_t refused;	      /* calls answered with an RPC error or an error report */
 	uint64_t proved;	      /* clients that authenticated */
+	uint64_t waits;		      /* waits for memory */
 	char last_peer[HOSTAUTH_NAME_BYTES]; /* name of the last of them */
 };
 

@@ -18,6 +18,8 @@ struct perf_server {
 	struct list dirty;  /* connections to pump at the end of the turn */
 	struct list dead;   /* connections to free at the end of the turn */
 	struct list setups; /* connections whose first message has not arrived */
+	/* connections whose message waits for memory, and tasks that do; in order */
+	struct list stalled, waiting;
 	unsigned nconns;
 	struct perf_server_totals totals;
 	struct perf_errors errors;
@@ -25,7 +27,7 @@ struct perf_server {
 
 struct server_conn {
 	struct perf_server *server;
-	struct list link, dirty, setup;
+	struct list link, dirty, setup, stalled;
 	struct leg leg;
 	struct list tasks;	/* all tasks of this connection */
 	struct list queued;	/* tasks that have not begun, because .task_limit are running */
@@ -57,11 +59,11 @@ enum task_state {
 };
 
 struct task {
-	struct list link, queue; /* .link: conn->tasks; .queue: conn->queued or conn->op_waiters */
+	struct list link;  /* in conn->tasks */
+	struct list queue; /* in conn->queued, conn->op_waiters or .waiting of the server */
 	struct server_conn *conn;
 	enum task_state state;
 	struct leg_held held;
-	struct buf_waiter waiter;
 	struct rpc_msg call, reply;
 	struct perf_call rpc;
 	struct leg_tx tx;
@@ -77,8 +79,9 @@ struct task {
 /** task_begin - a call arrived; takes the held message of @out. May close the connection. */
 void task_begin(struct server_conn *conn, const struct leg_out *out);
 
-/** task_memory - call it after @t was taken off the queue of the arena: memory may be available. */
-void task_memory(struct task *t);
+/** task_resume - give memory to the first task that waits for it. Return: false: none waits, or there
+ * is no memory. */
+bool task_resume(struct perf_server *s);
 
 /** task_op_done - a Read or Write of @t completed. */
 void task_op_done(struct task *t, int status);

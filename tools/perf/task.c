@@ -38,7 +38,6 @@ void task_free(struct task *t)
 {
 	struct server_conn *conn = t->conn;
 
-	buf_unwait(&t->waiter);
 	buf_free(conn->server->env.arena, t->block);
 	list_del(&t->queue);
 	list_del(&t->link);
@@ -87,7 +86,6 @@ void task_begin(struct server_conn *conn, const struct leg_out *out)
 	t->held = out->held;
 	rpc_msg_copy(&t->call, out->msg);
 	t->tx = (struct leg_tx){.owner = t};
-	list_init(&t->waiter.link);
 	list_init(&t->queue);
 	t->block = NULL;
 	t->sending = false;
@@ -172,7 +170,7 @@ static void place(struct task *t, uint8_t *block)
 
 static void try_begin(struct task *t)
 {
-	struct buf_arena *arena = t->conn->server->env.arena;
+	struct perf_server *s = t->conn->server;
 	size_t bytes = block_size(t);
 	uint8_t *block = NULL;
 
@@ -184,27 +182,29 @@ static void try_begin(struct task *t)
 		refuse(t, t->call.nreads > 1 ? RPC_ERROR_READ_CHUNKS : RPC_ERROR_SYSTEM, 1, 0);
 		return;
 	}
-	if (!buf_must_wait(arena, BUF_TRANSACTION))
-		block = buf_alloc(arena, bytes, BUF_TRANSACTION);
+	if (list_is_empty(&s->waiting))
+		block = buf_alloc(s->env.arena, bytes, BUF_TRANSACTION);
 	if (block) {
 		place(t, block);
 		return;
 	}
-	t->waiter.bytes = bytes;
-	t->waiter.purpose = BUF_TRANSACTION;
-	buf_wait(arena, &t->waiter);
+	s->totals.waits++;
+	list_add_tail(&s->waiting, &t->queue);
 }
 
-void task_memory(struct task *t)
+bool task_resume(struct perf_server *s)
 {
-	struct buf_arena *arena = t->conn->server->env.arena;
-	uint8_t *block = buf_alloc(arena, t->waiter.bytes, BUF_TRANSACTION);
+	struct task *t = list_first(&s->waiting, struct task, queue);
+	uint8_t *block = NULL;
 
-	if (block)
-		place(t, block);
-	else
-		buf_wait(arena, &t->waiter);
+	if (!list_is_empty(&s->waiting))
+		block = buf_alloc(s->env.arena, block_size(t), BUF_TRANSACTION);
+	if (!block)
+		return false;
+	list_del(&t->queue);
+	place(t, block);
 	server_mark(t->conn);
+	return true;
 }
 
 static void execute(struct task *t)

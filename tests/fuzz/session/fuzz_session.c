@@ -443,8 +443,8 @@ static void scene_free(void)
 	hoard_end(&hoard);
 	assert(proxy_sessions(sc.proxy) == 0);
 	assert(sc.proxy->arena.used == shared_bytes());
-	for (unsigned i = 0; i < BUF_PURPOSES; i++)
-		assert(!buf_must_wait(&sc.proxy->arena, (enum buf_purpose)i));
+	for (unsigned i = 0; i < QUOTA_PURPOSES; i++)
+		assert(!quota_has_line(&sc.proxy->quota, (enum buf_purpose)i));
 	peer_end(&sc.by_client);
 	peer_end(&sc.by_server);
 	memnet_usage(sc.net, &usage);
