@@ -13,9 +13,9 @@ void handshake_limit_fini(struct handshake_limit *d)
 	preauth_queue_fini(&d->inside);
 }
 
-void handshake_slot_init(struct handshake_slot *g)
+void handshake_slot_init(struct handshake_slot *g, struct leg *leg)
 {
-	*g = (struct handshake_slot){.since = 0};
+	*g = (struct handshake_slot){.leg = leg};
 	list_init(&g->waiting);
 }
 

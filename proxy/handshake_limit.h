@@ -22,6 +22,8 @@
  */
 #define HANDSHAKE_SLOT_TIME (3 * NSEC_PER_SEC)
 
+struct leg;
+
 struct handshake_limit {
 	struct preauth_queue inside; /* handshakes under way; .most is 0: there is no limit */
 	unsigned each;		     /* most of one client address, or server, in .inside */
@@ -30,6 +32,7 @@ struct handshake_limit {
 
 /** struct handshake_slot - one leg that authenticates, embedded in its owner. */
 struct handshake_slot {
+	struct leg *leg;		    /* the owner's, borrowed */
 	struct preauth_queue_member member; /* .host is set while the handshake has a place */
 	struct list waiting;
 	struct fabric_addr addr; /* the peer's address */
@@ -42,8 +45,8 @@ int handshake_limit_init(struct handshake_limit *d, unsigned most, unsigned each
 			 uint64_t seed) WARN_UNUSED;
 void handshake_limit_fini(struct handshake_limit *d);
 
-/** handshake_slot_init - @g has no place and does not wait. */
-void handshake_slot_init(struct handshake_slot *g);
+/** handshake_slot_init - @g, for @leg, has no place and does not wait. */
+void handshake_slot_init(struct handshake_slot *g, struct leg *leg);
 
 /** handshake_limit_enter - ask for a place for @g, of a peer at @addr. @g has no place and does not
  * wait. Return: whether it has one now; else it waits for handshake_limit_next(). */

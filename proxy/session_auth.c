@@ -27,16 +27,13 @@ static void evict_slow(struct route_state *rs, struct handshake_limit *d, nsec_t
 	if (pause_excuses(rs->proxy->paused_until, HANDSHAKE_SLOT_TIME, now))
 		return;
 	while ((g = handshake_limit_worst(d, now))) {
-		bool is_client = d == &rs->handshakes[PROXY_CLIENT];
-		struct session *s = is_client
-					    ? container_of(g, struct session, slots[PROXY_CLIENT])
-					    : container_of(g, struct session, slots[PROXY_SERVER]);
+		struct session *s = session_of(g->leg);
 
-		if (leg_is_worked_on(is_client ? &s->client : &s->server)) {
+		if (leg_is_worked_on(g->leg)) {
 			handshake_limit_again(d, g, now);
 			continue;
 		}
-		if (is_client) {
+		if (g->leg == &s->client) {
 			session_close(s, ERR_TIMEOUT, TOOK_LONG);
 		} else {
 			session_auth_leave(s, &s->server);

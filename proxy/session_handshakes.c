@@ -40,14 +40,8 @@ static void admit_waiting(struct route_state *rs, struct handshake_limit *d)
 {
 	struct handshake_slot *g;
 
-	while ((g = handshake_limit_next(d, rs->proxy->now))) {
-		bool is_client = d == &rs->handshakes[PROXY_CLIENT];
-		struct session *s = is_client
-					    ? container_of(g, struct session, slots[PROXY_CLIENT])
-					    : container_of(g, struct session, slots[PROXY_SERVER]);
-
-		admit(s, is_client ? &s->client : &s->server);
-	}
+	while ((g = handshake_limit_next(d, rs->proxy->now)))
+		admit(session_of(g->leg), g->leg);
 }
 
 /* A handshake that is over leaves its place to the next one. */

@@ -209,8 +209,8 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	s->client.group_copiers = &p->group_copiers;
 	s->client.copies = true;
 	s->client.gated = listener->handshakes[PROXY_CLIENT].inside.most > 0;
-	handshake_slot_init(&s->slots[PROXY_CLIENT]);
-	handshake_slot_init(&s->slots[PROXY_SERVER]);
+	handshake_slot_init(&s->slots[PROXY_CLIENT], &s->client);
+	handshake_slot_init(&s->slots[PROXY_SERVER], &s->server);
 	s->client.conn = ev->conn;
 	ev->conn->owner = &s->client; /* in case the connection ends before it is accepted */
 	s->fixed_bytes = fixed_bytes(listener, ev->conn);

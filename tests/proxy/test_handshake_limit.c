@@ -35,7 +35,7 @@ static int set_up(void **state)
 	(void)state;
 	assert_int_equal(handshake_limit_init(&d, PLACES, PLACES / 2, 1), 0);
 	for (unsigned i = 0; i < SLOTS; i++)
-		handshake_slot_init(&slots[i]);
+		handshake_slot_init(&slots[i], NULL);
 	return 0;
 }
 

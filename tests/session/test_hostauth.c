@@ -548,7 +548,7 @@ static void a_handshake_under_computation_is_not_closed(void **state)
 	keep_busy();
 	say_hello();
 	assert_int_equal(d->inside.count, 1);
-	handshake_slot_init(&behind);
+	handshake_slot_init(&behind, NULL);
 	assert_true(handshake_limit_enter(d, &behind,
 					  &inside_session(hall.proxy, 1)->client.conn->peer,
 					  hall.proxy->now + 1000 * NSEC_PER_SEC));
@@ -560,7 +560,7 @@ static void a_handshake_under_computation_is_not_closed(void **state)
 		snprintf(text, sizeof(text), "192.0.2.%u", n + 1);
 		assert_int_equal(fabric_addr_parse(text, 1, &addr), 0);
 		waiting = &others[n];
-		handshake_slot_init(waiting);
+		handshake_slot_init(waiting, NULL);
 		is_in = handshake_limit_enter(d, waiting, &addr,
 					      hall.proxy->now + 1000 * NSEC_PER_SEC);
 	}

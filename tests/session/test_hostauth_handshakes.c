@@ -25,7 +25,7 @@ static void a_handshake_without_a_place_waits(void **state)
 
 		snprintf(text, sizeof(text), "192.0.2.%u", n + 1);
 		assert_int_equal(fabric_addr_parse(text, 1, &addr), 0);
-		handshake_slot_init(&others[n]);
+		handshake_slot_init(&others[n], NULL);
 		assert_true(handshake_limit_enter(d, &others[n], &addr, hall.proxy->now));
 	}
 	cast_connect();
@@ -59,7 +59,7 @@ static void fill_slots(struct handshake_limit *d)
 		assert_true(n < 64);
 		snprintf(text, sizeof(text), "192.0.2.%u", n + 1);
 		assert_int_equal(fabric_addr_parse(text, 1, &addr), 0);
-		handshake_slot_init(&others[n]);
+		handshake_slot_init(&others[n], NULL);
 		assert_true(handshake_limit_enter(d, &others[n], &addr,
 						  hall.proxy->now + 1000 * NSEC_PER_SEC));
 	}
@@ -195,7 +195,7 @@ static void one_server_has_half_of_the_slots(void **state)
 	assert_int_equal(fabric_addr_parse("10.0.0.2", 1, &addr), 0);
 	do {
 		assert_true(n < 64);
-		handshake_slot_init(&of_one[n]);
+		handshake_slot_init(&of_one[n], NULL);
 	} while (handshake_limit_enter(d, &of_one[n++], &addr, hall.proxy->now));
 	assert_int_equal(n, (d->inside.most + 1) / 2 + 1);
 	while (n > 0)
