@@ -59,8 +59,8 @@
  *   and one route of the common zones at a time.
  * - While the reservation lasts, at most QUOTA_CLAIM, other members of its line get one sixteenth
  *   of what they could take otherwise, and nothing in the second half of the time. Memory that they
- *   give back accumulates. Exception: members that hold hardly any memory are held back only in the
- *   second half, unless the reserving member holds hardly any itself.
+ *   give back accumulates. Exception: members that hold hardly any memory are not held back, unless
+ *   the reserving member holds hardly any itself.
  * - A member does not reserve if its client holds memory, and would hold more than an equal part of
  *   what the route can have. A member that holds more than a little does not reserve either if the
  *   rules above would keep it waiting even after all other clients had given their memory back. A
@@ -431,7 +431,7 @@ static size_t room_beside_claim(const struct quota_member *m, size_t room)
 
 	if (!g->claimer || g->claimer == m)
 		return room;
-	if (!claim_is_late(g) && holds_hardly_any(m) && !holds_hardly_any(g->claimer))
+	if (holds_hardly_any(m) && !holds_hardly_any(g->claimer))
 		return room;
 	return reserved_room(g, room);
 }
