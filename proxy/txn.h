@@ -126,7 +126,6 @@ struct txn {
 	enum txn_way way;   /* of a large result: txn_choose_cut_through() */
 	bool is_beyond;	    /* it runs beyond the limit of its queue */
 	bool started;	    /* the transaction was admitted: it runs and holds memory */
-	bool lacks_places;  /* its exposures wait for those of other calls: txn_device_busy.c */
 	size_t taken;	    /* octets of payload blocks it holds */
 
 	/* txn_device_busy.c: since when the device is short of resources for it; 0: it is not */

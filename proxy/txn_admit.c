@@ -91,13 +91,12 @@ static void start(struct txn *t, unsigned exposures, size_t need)
 	session_ops(t->s, t->rsp)->exposed += exposures;
 }
 
-/* txn_need() counts each region that may be exposed, and most of them are not exposed. So the sum
- * may exceed the limit by half. If too many are exposed, calls wait in txn_device_busy.c. */
+/* txn_need() counts each region that may be exposed. So a call that runs never lacks exposures, and
+ * a call that needs many waits only until calls before it have ended. */
 static bool exposures_are_left(const struct txn *t, unsigned exposures)
 {
-	unsigned most = leg_exposures(t->rsp->cfg, SESSION_OP_DEPTH);
-
-	return session_ops(t->s, t->rsp)->exposed + exposures <= most + most / 2;
+	return session_ops(t->s, t->rsp)->exposed + exposures <=
+	       leg_exposures(t->rsp->cfg, SESSION_OP_DEPTH);
 }
 
 bool txn_first_waits_for_others(const struct session_queue *q)
@@ -154,13 +153,12 @@ static enum txn_verdict try_start(struct txn *t)
 	return TXN_STARTS;
 }
 
-/* txn_need() counts one exposure for a call that passes others: that of its body. */
-enum { PASSING_EXPOSURES = 1 };
-
-/* Whether @t passes calls that wait: it has no chunks and needs no payload memory. */
+/* Whether @t passes calls that wait: it has no chunks, and needs neither payload memory nor
+ * exposures. */
 static bool passes_others(const struct txn *t)
 {
-	return !t->reverse && txn_is_plain(&t->in) && !t->call_held.reasm && !t->reply_bytes;
+	return !t->reverse && txn_is_plain(&t->in) && !t->call_held.reasm && !t->reply_bytes &&
+	       t->plan.form == PLAN_INLINE;
 }
 
 /* Whether @t had to wait before the first of .waiting. */
@@ -185,7 +183,7 @@ struct txn *txn_admit_passing(struct session_queue *q, bool in_turn)
 		t->is_beyond = true;
 		q->beyond++;
 	}
-	start(t, PASSING_EXPOSURES, 0);
+	start(t, 0, 0);
 	return t;
 }
 
@@ -194,7 +192,7 @@ bool txn_admit_at_once(struct session_queue *q, struct txn *t)
 	if (!list_is_empty(&q->waiting) || !list_is_empty(&q->passing) || !passes_others(t) ||
 	    !txn_queue_has_place(q))
 		return false;
-	start(t, PASSING_EXPOSURES, 0);
+	start(t, 0, 0);
 	return true;
 }
 

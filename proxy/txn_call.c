@@ -259,7 +259,6 @@ void txn_blanked(struct txn *t)
 		return;
 	}
 	t->busy_since = 0;
-	t->lacks_places = false;
 	t->at[TRACE_CALLED] = t->s->proxy->now;
 	t->call_tx.inv_handle = 0;
 	t->call_tx.tx.msg = &t->out;

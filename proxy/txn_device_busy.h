@@ -14,17 +14,9 @@
  */
 bool txn_device_busy_wait(struct txn *t) WARN_UNUSED;
 
-/** txn_device_busy_lacks_places - whether a call on the session's list waits until other calls to
- * @rsp give exposures back. If so, no call that is not on the list may expose anything to @rsp. */
-bool txn_device_busy_lacks_places(const struct session *s, const struct leg *rsp);
-
-/**
- * txn_device_busy_retry - the call of @t cannot be formed: the fabric answered ERR_AGAIN, it is
- * behind another call, or its withdrawals have not ended
- *
- * The call is put on the session's list. Call it before what @t has exposed is withdrawn.
- * Return: as txn_device_busy_wait().
- */
+/** txn_device_busy_retry - the call of @t cannot be formed: the fabric answered ERR_AGAIN, or its
+ * withdrawals have not ended. The call is put on the session's list. Return: as
+ * txn_device_busy_wait(). */
 bool txn_device_busy_retry(struct txn *t) WARN_UNUSED;
 
 #endif

@@ -6,8 +6,8 @@
 #include "proxy/txn_memory.h"
 #include "proxy/deadlines.h"
 #include "proxy/internal.h"
+#include "proxy/txn_admit.h"
 #include "proxy/txn_cut_through.h"
-#include "proxy/txn_device_busy.h"
 
 static size_t need_of(uint64_t len, unsigned *exposures)
 {
@@ -21,8 +21,8 @@ size_t txn_need(const struct txn *t, unsigned *exposures)
 {
 	size_t bytes = 0;
 
-	/* A body that came inline may have to be exposed as well. */
-	*exposures = 1;
+	/* The body may have to be exposed, unless the call has no chunks and fits a Send. */
+	*exposures = !txn_is_plain(&t->in) || t->plan.form != PLAN_INLINE;
 	for (unsigned i = 0; i < t->in.nreads; i++)
 		if (rpc_msg_placed(&t->in, &t->in.reads[i])) /* the data are in the Receive */
 			(*exposures)++;
@@ -349,8 +349,6 @@ int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned acces
 	struct segment whole;
 	int err;
 
-	if (txn_device_busy_lacks_places(t->s, t->rsp))
-		return ERR_AGAIN;
 	/* Without .reports_written the memory is blank, and has to stay so (txn_zero_sink.c). */
 	if (access == FABRIC_REMOTE_WRITE && t->rsp->conn->fabric->reports_written)
 		access |= FABRIC_SCRATCH;

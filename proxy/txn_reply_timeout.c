@@ -57,7 +57,6 @@
 #include "proxy/session_debts.h"
 #include "proxy/session_end.h"
 #include "proxy/txn_admit.h"
-#include "proxy/txn_device_busy.h"
 
 /* Interval of looks while the answer may have arrived and lie unread. */
 #define REPLY_CHECK NSEC_PER_SEC
@@ -164,8 +163,8 @@ bool txn_queue_is_blocked(const struct session_queue *q)
 	    ops->reads.posted + ops->writes.posted > 0)
 		return false;
 	return (!txn_queue_has_place(q) && session_calls_wait(q)) ||
-	       txn_first_waits_for_others(q) || txn_device_busy_lacks_places(q->s, rsp) ||
-	       leg_peer_has_no_credit(req) || waits_for_credit(rsp);
+	       txn_first_waits_for_others(q) || leg_peer_has_no_credit(req) ||
+	       waits_for_credit(rsp);
 }
 
 /* Whether @t may be Call-only: it was sent, and its Requester used no chunks, nor what the

@@ -238,7 +238,7 @@ static void step_try_calls(struct session *s)
 		struct txn *t = list_first(&again, struct txn, wait_link);
 
 		list_del(&t->wait_link);
-		if (t->ops == 0 && !txn_device_busy_lacks_places(s, t->rsp))
+		if (t->ops == 0)
 			txn_form_again(t);
 		else if (!txn_device_busy_retry(t)) /* a withdrawal has not ended in time */
 			txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
