@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * State:  a client's call waits for memory, for a place, or for exposures. Calls without chunks of
+ * State:  a client's call waits for memory, for a place, or for a device. Calls without chunks of
  *         the same client pass it (txn_admit.c). Calls with RPCSEC_GSS have sequence numbers: each
  *         context numbers its calls in the order in which the client sends them.
  * Danger: the call has waited, and its number is behind the window of its context. The server drops
@@ -12,7 +12,7 @@
  *         waited at its beginning have begun. So a call waits in two periods at most, and at most
  *         16 calls of its context pass it. Calls of other contexts pass without limit, for example
  *         calls that renew a lease. If a call that waits is in a chunk, its context is not known.
- *         Then the rule holds for all contexts. While a call waits for exposures
+ *         Then the rule holds for all contexts. While a call waits for a device
  *         (txn_device_busy.c), no period ends.
  * Pinned: tests/session/test_gss_window.c:a_call_that_waits_stays_in_its_window, decision 162.
  */

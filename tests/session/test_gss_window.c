@@ -125,7 +125,7 @@ static void begin_shortage(nsec_t length)
 	memnet_short(w.gw_fabrics[0], from, from + length);
 }
 
-/* A READ waits, for memory or for exposures, while its client goes on with small calls of the same user. All are answered.
+/* A READ waits, for memory or for a device, while its client goes on with small calls of the same user. All are answered.
  * Calls of another user, and without Kerberos, pass. */
 static void a_call_that_waits_stays_in_its_window(void **state)
 {
