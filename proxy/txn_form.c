@@ -7,6 +7,7 @@
 
 #include "proxy/txn_form.h"
 #include "proxy/internal.h"
+#include "proxy/plan/segments.h"
 #include "proxy/txn_cut_through.h"
 #include "proxy/txn_memory.h"
 #include "proxy/txn_retry_form.h"

@@ -6,6 +6,7 @@
 #include "proxy/txn_memory.h"
 #include "proxy/deadlines.h"
 #include "proxy/internal.h"
+#include "proxy/plan/segments.h"
 #include "proxy/txn_admit.h"
 #include "proxy/txn_cut_through.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "proxy/plan/nfsreply.h"
+#include "proxy/plan/segments.h"
 #include "tests/proxy/plan_util.h"
 #include "tests/rng.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Segments of chunks offered to a responder: the client's segments, or fewer, none of them
  * longer. */
+#include "proxy/plan/segments.h"
 #include "tests/proxy/plan_util.h"
 #include "tests/rng.h"
 

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "proxy/plan/plan.h"
+#include "proxy/plan/segments.h"
 #include "tools/perf/client_priv.h"
 #include "tools/perf/pattern.h"
 #include "xdr/cursor.h"

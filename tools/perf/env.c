@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "proxy/plan/plan.h"
+#include "proxy/plan/segments.h"
 
 void perf_error(struct perf_errors *e, const char *fmt, ...)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "proxy/plan/nfsresult.h"
-#include "proxy/plan/plan.h"
+#include "proxy/plan/segments.h"
 #include "proxy/plan/nfsreply.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
