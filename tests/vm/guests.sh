@@ -143,7 +143,7 @@ guest_until() {
 guest() {
     local role=$1 commands=$2 seconds=${3:-120} out rc
     out=$(printf '%s\n' "$commands" | inside timeout "$seconds" \
-        socat -t "$seconds" - "TCP:${GUEST_ADDRESS[$role]}:7777,connect-timeout=3" 2>/dev/null)
+        socat -t "$seconds" - "TCP:${GUEST_ADDRESS[$role]}:7777,connect-timeout=30" 2>/dev/null)
     rc=$?
     [ "$rc" -eq 124 ] && return 124
     case ${out##*$'\n'} in
