@@ -55,6 +55,7 @@ uint8_t *fabric_window_place(struct fabric_window *w, uint32_t offset, uint32_t 
 /**
  * fabric_window_behind - octets of room behind the segment of @len octets just placed, for segments
  * that continue it
+ * @written: as for fabric_window_placed(); no room is given that has stored octets
  */
 uint32_t fabric_window_behind(const struct fabric_window *w, const struct fabric_runs *written,
 			      uint32_t len);

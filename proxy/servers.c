@@ -7,9 +7,9 @@
  *   |                                                           +---failed, for longer-+  |
  *   +------------------------------------------------------------connected---------------+
  *
- * A server is up until a connection fails, or some in a row end before the server has sent anything
- * (servers_ended_unheard()). Then it is down for SERVERS_BACKOFF, and for twice the
- * time after each further failure, up to SERVERS_BACKOFF_MOST. After that the first session that
+ * A server is up until a connection fails, or until some in a row end before the server has sent
+ * anything (servers_ended_unheard()). Then it is down for SERVERS_BACKOFF, and for twice the time
+ * after each further failure, up to SERVERS_BACKOFF_MOST. After that the first session that
  * comes tries it, for as long as a set-up may take, while other sessions still go elsewhere. If
  * servers are probed, a probe finds the server up again, so no client has to.
  *

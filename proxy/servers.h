@@ -23,9 +23,8 @@
  *   client moves: another server is assigned to it, and its sessions at the old one have to leave
  *   (servers_has_moved()).
  *
- * A server whose connection set-up failed without an answer, or that ends connections before it
- * sends anything, is down for a time that doubles with
- * each failure. Clients that are not assigned to it go to other servers, as long as one is up. When
+ * A server is down for a time if its connection set-up failed without an answer, or if it ends
+ * connections before it sends anything. The time doubles with each failure. Clients that are not assigned to it go to other servers, as long as one is up. When
  * the time is over one client tries it.
  *
  * Any thread may call any function here, unless its comment names one thread. A lock is held for a

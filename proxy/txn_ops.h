@@ -6,9 +6,11 @@
 
 /** txn_ops - the RDMA Reads and Writes of a transaction. */
 
+/* Private: for txn_ops_begin(). */
+bool txn_ops_queue(struct txn *t) WARN_UNUSED;
+
 /** txn_ops_begin - queue @t for the Reads (TXN_PULL) or Writes (TXN_PUSH) that it needs. Return:
  * whether all are posted; else txn_ops_next() says when they are. */
-bool txn_ops_queue(struct txn *t) WARN_UNUSED;
 static inline bool WARN_UNUSED txn_ops_begin(struct txn *t)
 {
 	return !rpc_msg_has_chunks(&t->in) || txn_ops_queue(t); /* most calls have no chunks */

@@ -29,18 +29,22 @@ struct rpc_late {
 /** rpc_late_add - the call @xid was abandoned; it replaces the oldest entry. */
 void rpc_late_add(struct rpc_late *l, uint32_t xid);
 
+/* Private: for rpc_late_again(). */
+void rpc_late_mark(struct rpc_late *l, uint32_t xid);
+
 /** rpc_late_again - a call with @xid is sent: the next answer belongs to it. (Inline, as the next,
  * because few calls are abandoned.) */
-void rpc_late_mark(struct rpc_late *l, uint32_t xid);
 static inline void rpc_late_again(struct rpc_late *l, uint32_t xid)
 {
 	if (l->n > 0)
 		rpc_late_mark(l, xid);
 }
 
+/* Private: for rpc_late_take(). */
+bool rpc_late_find(struct rpc_late *l, uint32_t xid);
+
 /** rpc_late_take - an answer to @xid came. Return: whether the answer is late: its call was
  * abandoned, and no other call with that XID waits. */
-bool rpc_late_find(struct rpc_late *l, uint32_t xid);
 static inline bool rpc_late_take(struct rpc_late *l, uint32_t xid)
 {
 	return l->n > 0 && rpc_late_find(l, xid);

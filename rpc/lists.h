@@ -12,6 +12,9 @@
  * stream after the lists. Draft -07 has other lists in other orders: v2/chunks.h.
  */
 
+/* Private: for rpc_lists_get(). */
+int rpc_lists_get_chunks(struct xdr_in *x, struct rpc_msg *m) WARN_UNUSED;
+
 /**
  * rpc_lists_get - decode Read list, Write list and Reply chunk
  * @m: reset; its chunks are filled. A Read chunk at Position zero is its body chunk, others are
@@ -19,7 +22,6 @@
  *
  * Return: 0; ERR_XDR: malformed; ERR_TOOBIG: more chunks or segments than struct rpc_msg holds.
  */
-int rpc_lists_get_chunks(struct xdr_in *x, struct rpc_msg *m) WARN_UNUSED;
 static inline int WARN_UNUSED rpc_lists_get(struct xdr_in *x, struct rpc_msg *m)
 {
 	return xdr_get_empty_lists(x) ? 0 : rpc_lists_get_chunks(x, m);
@@ -45,16 +47,20 @@ int rpc_lists_inline(struct rpc_msg *m, struct view body, bool *dir_known) WARN_
  */
 int rpc_lists_external(struct rpc_msg *m, bool *dir_known) WARN_UNUSED;
 
-/** rpc_lists_len - octets the lists of @m take. */
+/* Private: for rpc_lists_len(). */
 size_t rpc_lists_len_of_chunks(const struct rpc_msg *m);
+
+/** rpc_lists_len - octets the lists of @m take. */
 static inline size_t rpc_lists_len(const struct rpc_msg *m)
 {
 	return rpc_msg_lists_are_empty(m) ? XDR_EMPTY_LISTS : rpc_lists_len_of_chunks(m);
 }
 
+/* Private: for rpc_lists_put(). */
+void rpc_lists_put_chunks(struct xdr_out *x, const struct rpc_msg *m);
+
 /** rpc_lists_put - encode the lists of @m: a body chunk is a Position-Zero Read chunk in a call,
  * the Reply chunk in a reply. */
-void rpc_lists_put_chunks(struct xdr_out *x, const struct rpc_msg *m);
 static inline void rpc_lists_put(struct xdr_out *x, const struct rpc_msg *m)
 {
 	if (rpc_msg_lists_are_empty(m))

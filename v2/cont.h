@@ -42,8 +42,10 @@ struct v2_cont {
 bool v2_cont_is_dropped(struct v2_cont *c, const struct v2_type *type, uint32_t xid,
 			struct view payload);
 
-/** v2_cont_is_dropping - whether parts of a message @xid, in either direction, are dropped. */
+/* Private: for v2_cont_is_dropping(). */
 bool v2_cont_is_in_drops(const struct v2_cont *c, uint32_t xid);
+
+/** v2_cont_is_dropping - whether parts of a message @xid, in either direction, are dropped. */
 static inline bool v2_cont_is_dropping(const struct v2_cont *c, uint32_t xid)
 {
 	return c->has_drops && v2_cont_is_in_drops(c, xid);

@@ -19,9 +19,11 @@
  * stream. */
 uint32_t v2_credit_cover_sends(const struct v2_conn *c, const struct rpc_msg *m, size_t octets);
 
+/* Private: for v2_credit_cover_check(). */
+int v2_credit_cover_several(struct v2_conn *c, const struct rpc_tx *tx, uint32_t need) WARN_UNUSED;
+
 /** v2_credit_cover_check - whether @tx, of which nothing was sent, may begin; @need: number of its
  * Sends. Return: 0; ERR_AGAIN: later; ERR_TOOBIG: never. */
-int v2_credit_cover_several(struct v2_conn *c, const struct rpc_tx *tx, uint32_t need) WARN_UNUSED;
 static inline int WARN_UNUSED v2_credit_cover_check(struct v2_conn *c, const struct rpc_tx *tx,
 						    uint32_t need)
 {

@@ -30,8 +30,10 @@ enum {
 	V2_BARE_REPLY_BYTES = V2_PREFIX_BYTES + 4
 };
 
-/** v2_msg_header_len - octets of the header of @m's only or last Send. */
+/* Private: for v2_msg_header_len(). */
 size_t v2_msg_header_len_of_chunks(const struct rpc_msg *m);
+
+/** v2_msg_header_len - octets of the header of @m's only or last Send. */
 static inline size_t v2_msg_header_len(const struct rpc_msg *m)
 {
 	if (!rpc_msg_lists_are_empty(m))

@@ -13,9 +13,11 @@
  * about no message of ours sets no limit.
  */
 
+/* Private: for v2_peer_rejections_remember(). */
+void v2_peer_rejections_keep(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype);
+
 /** v2_peer_rejections_remember - the first Send of @m, of type @htype, is about to go out. .credit
  * does not count this Send yet. */
-void v2_peer_rejections_keep(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype);
 static inline void v2_peer_rejections_remember(struct v2_conn *c, const struct rpc_msg *m,
 					       uint32_t htype)
 {

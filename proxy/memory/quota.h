@@ -191,13 +191,15 @@ static inline bool quota_is_wanted(const struct quota_member *m)
 	       (m->group->common > 0 && other_groups);
 }
 
+/* Private: for quota_next(). */
+struct quota_member *quota_look(struct quota_pool *pool);
+
 /**
  * quota_next - take the next member that is to try now out of the queue for @purpose; NULL: none
  *
  * There is room for it by octets; blocks of the right sizes may still be missing. The member tries
  * with quota_may_take(), and calls quota_wait() again if it has to.
  */
-struct quota_member *quota_look(struct quota_pool *pool);
 static inline struct quota_member *quota_next(struct quota *s, enum buf_purpose purpose)
 {
 	struct quota_pool *pool = &s->pools[purpose];
